@@ -1,0 +1,337 @@
+/**
+ * What a query knows. A plain value: no functions, promises or class instances, so that it can be
+ * stored, shown and replayed.
+ */
+import { limitsOf, type QueryLimits } from './limits.ts';
+import type { ContinueReason, TerminalReason } from './reasons.ts';
+import type { BudgetTracker } from './token-budget.ts';
+
+/**
+ * One finished block of the model, one tool result, one note of ours: what the chart needs to know
+ * of it. What it says lies in the message log of the services, under its uuid.
+ */
+export interface MessageRef {
+  readonly uuid: string;
+  readonly role: 'user' | 'assistant';
+  readonly kind: 'text' | 'thinking' | 'tool_use' | 'tool_result' | 'note' | 'other';
+  /** The call that is made (tool_use) or answered (tool_result). */
+  readonly toolUseId?: string;
+  /** Only of what the chart says itself: the log takes it from here. */
+  readonly text?: string;
+}
+/**
+ * A place in the message log, which is append-only: what lies before a head never changes, so that
+ * this small value stands for the whole history. `head` is `<chain>/<uuid of the last message>`; a
+ * service that rewrites history (a compaction) begins a new chain.
+ */
+export interface Cursor {
+  readonly head: string;
+  readonly count: number;
+  /** Size of the prompt, as the last service that looked at it says. */
+  readonly tokens: number;
+}
+/** The head after one more message: the log and the chart agree on it without asking each other. */
+export const headAfter = (head: string, uuid: string) =>
+  `${head.slice(0, head.indexOf('/') + 1)}${uuid}`;
+
+/**
+ * What went wrong with a request, as the model service's classifier says, or as the chart itself
+ * knows (last line).
+ */
+export type FailureClass =
+  | 'stalled'
+  | 'truncated'
+  | 'timeout'
+  | 'connection'
+  | 'protocol' //                              no answer, or half of one
+  | 'overloaded'
+  | 'rate_limited'
+  | 'server'
+  | 'auth'
+  | 'not_found'
+  | 'bad_request' //              the API's answer
+  | 'prompt_too_long'
+  | 'request_too_large'
+  | 'bad_image'
+  | 'output_cap_too_high' //                … which a change of the request may cure
+  | 'blocking_limit'
+  | 'bug';
+export interface Failure {
+  readonly class: FailureClass;
+  readonly detail: string;
+  readonly retryAfterMs?: number;
+  /** In [-0.25, 0.25]. Comes with the event, since the chart has no dice. */
+  readonly jitter?: number;
+  /** The output cap that would fit; with `output_cap_too_high`. */
+  readonly fittingTokens?: number;
+  /** HTTP status, when there was an answer. */
+  readonly status?: number;
+}
+/** What a request is for. Only `main` and `subagent` compact, run stop hooks or go on for a budget. */
+export type QuerySource =
+  | 'main'
+  | 'subagent'
+  | 'compact'
+  | 'collapse'
+  | 'tool_summary'
+  | 'hook_agent';
+export interface ToolUse {
+  readonly id: string;
+  readonly deadlineMs: number;
+}
+export type StopReason =
+  | 'end_turn'
+  | 'stop_sequence'
+  | 'tool_use'
+  | 'max_tokens'
+  | 'pause_turn'
+  | 'refusal'
+  | 'model_context_window_exceeded';
+/** How often the window had to be summarised, for the two breakers. */
+export interface CompactTracking {
+  readonly failures: number;
+  readonly rapidRefills: number;
+  /** 0: never; turns begin at 1. */
+  readonly lastTurn: number;
+}
+
+export interface QueryState {
+  /** Names this query in the ids of what the chart says itself. */
+  readonly queryId: string;
+  readonly limits: QueryLimits;
+  readonly model: string;
+  readonly fallbackModel: string | undefined;
+  readonly wantsSchema: boolean;
+  /** Agreed history. Grows at the end, and is replaced by a compaction; no edge looks into it. */
+  readonly history: Cursor;
+  readonly querySource: QuerySource;
+  /** What sending the prompt once more will probably cost, cache reads counted as such. */
+  readonly promptUsd: number;
+  readonly spentUsd: number;
+  /** Output of this query, for the token budget. */
+  readonly outputTokens: number;
+  /** Model calls of the loop that were answered, also those that were taken back. */
+  readonly answerCount: number;
+
+  // ── this iteration: emptied by every continue reason ──
+  /** What the host has seen and history has not agreed to. A `retry` takes it back. */
+  readonly attempt: readonly MessageRef[];
+  readonly openToolUses: readonly ToolUse[];
+  readonly openQuestions: readonly string[];
+  readonly questionCount: number;
+  readonly round: readonly string[];
+  readonly schemaTry: 'valid' | 'invalid' | undefined;
+  readonly stopReason: StopReason | undefined;
+  /** An error that the host must not see yet: a rung may cure it. */
+  readonly withheld: Failure | undefined;
+  readonly retryCount: number;
+
+  // ── in a row: refilled by a turn that came to its end ──
+  readonly maxOutputTokensRecoveryCount: number;
+  readonly streamResumeCount: number;
+  readonly pauseCount: number;
+  readonly malformedCount: number;
+  readonly emptyCount: number;
+  readonly hasAttemptedCollapseDrain: boolean;
+  readonly hasAttemptedMediaStrip: boolean;
+  readonly hasAttemptedReactiveCompact: boolean;
+
+  // ── the whole query ──
+  readonly turnCount: number;
+  readonly iteration: number;
+  readonly overloads: number;
+  readonly maxOutputTokensOverride: number | undefined;
+  readonly stopHookActive: boolean;
+  readonly stopHookBlocks: number;
+  readonly schemaNudges: number;
+  readonly schemaTries: number;
+  readonly schemaSatisfied: boolean;
+  readonly stopHookOverridden: boolean;
+  /** Images and documents that the last strip had to leave in. */
+  readonly mediaLeft: number;
+  /** Id of the child that describes the last tool round, if one is at work. */
+  readonly pendingToolUseSummary: string | undefined;
+  readonly budgetTracker: BudgetTracker;
+  readonly autoCompactTracking: CompactTracking;
+  readonly lastRound: readonly string[];
+  readonly repeats: number;
+  /** Why there was another iteration; the host is told when it begins. */
+  readonly transition: ContinueReason | undefined;
+  readonly ending: TerminalReason | undefined;
+}
+
+/** The rungs that are tried once for each stuck request. */
+export type Rung =
+  | 'hasAttemptedCollapseDrain'
+  | 'hasAttemptedMediaStrip'
+  | 'hasAttemptedReactiveCompact';
+
+/** What an iteration starts with. */
+export const freshIteration = {
+  attempt: [],
+  openToolUses: [],
+  openQuestions: [],
+  questionCount: 0,
+  round: [],
+  schemaTry: undefined,
+  stopReason: undefined,
+  withheld: undefined,
+  retryCount: 0,
+} satisfies Partial<QueryState>;
+/** What a finished turn refills. */
+export const freshCounters = {
+  maxOutputTokensRecoveryCount: 0,
+  streamResumeCount: 0,
+  pauseCount: 0,
+  malformedCount: 0,
+  emptyCount: 0,
+  hasAttemptedCollapseDrain: false,
+  hasAttemptedMediaStrip: false,
+  hasAttemptedReactiveCompact: false,
+} satisfies Partial<QueryState>;
+
+export type QueryInput = Pick<QueryState, 'queryId' | 'history' | 'model'> & {
+  limits?: Partial<QueryLimits>;
+} & Partial<Omit<QueryState, 'limits'>>;
+/**
+ * The first state. `input` may carry a whole stored state: a query is resumed by beginning it at
+ * `preprocess` again.
+ */
+export const begin = (input: QueryInput): QueryState => ({
+  fallbackModel: undefined,
+  wantsSchema: false,
+  querySource: 'main',
+  promptUsd: 0,
+  spentUsd: 0,
+  outputTokens: 0,
+  answerCount: 0,
+  ...freshCounters,
+  turnCount: 1,
+  iteration: 1,
+  overloads: 0,
+  maxOutputTokensOverride: undefined,
+  stopHookActive: false,
+  stopHookBlocks: 0,
+  schemaNudges: 0,
+  schemaTries: 0,
+  schemaSatisfied: false,
+  stopHookOverridden: false,
+  mediaLeft: 0,
+  pendingToolUseSummary: undefined,
+  budgetTracker: { continuationCount: 0, lastDeltaTokens: 0, lastGlobalTurnTokens: 0 },
+  autoCompactTracking: { failures: 0, rapidRefills: 0, lastTurn: 0 },
+  lastRound: [],
+  repeats: 0,
+  transition: undefined,
+  ...input,
+  ...freshIteration,
+  ending: undefined,
+  limits: limitsOf(input.limits),
+});
+
+/** Output tokens that the rest of the host's budget can pay for, the prompt paid first. */
+export const affordableTokens = (s: QueryState) =>
+  s.limits.outputUsdPerToken > 0
+    ? Math.floor((s.limits.usdMax - s.spentUsd - s.promptUsd) / s.limits.outputUsdPerToken)
+    : Number.MAX_SAFE_INTEGER;
+/** `max_tokens` of the next request. */
+export const outputCap = (s: QueryState) =>
+  Math.min(s.maxOutputTokensOverride ?? s.limits.outputTokens, affordableTokens(s));
+
+/** What is left of a query. */
+export interface QueryResult {
+  readonly reason: TerminalReason;
+  readonly flaw: Flaw | undefined;
+  readonly failure: Failure | undefined;
+  readonly history: Cursor;
+  readonly turnCount: number;
+  readonly answerCount: number;
+  readonly stopReason: StopReason | undefined;
+  readonly stopHookOverridden: boolean;
+  readonly autoCompactTracking: CompactTracking;
+}
+export const resultOf = (s: QueryState): QueryResult => ({
+  reason: s.ending ?? 'model_error',
+  flaw: flawOf(s),
+  failure: s.withheld,
+  history: s.history,
+  turnCount: s.turnCount,
+  answerCount: s.answerCount,
+  stopReason: s.stopReason,
+  stopHookOverridden: s.stopHookOverridden,
+  autoCompactTracking: s.autoCompactTracking,
+});
+
+/** History, then what is added to it. */
+export const carry = (history: Cursor, more: readonly MessageRef[]): Cursor => ({
+  ...history,
+  head: more.reduce((head, { uuid }) => headAfter(head, uuid), history.head),
+  count: history.count + more.length,
+});
+const has = (s: QueryState, ...kinds: readonly MessageRef['kind'][]) =>
+  s.attempt.some((m) => kinds.includes(m.kind));
+/**
+ * A call of this iteration is with the executor, or was. From here on nothing may be taken back.
+ */
+export const handedOver = (s: QueryState) => s.openToolUses.length > 0 || has(s, 'tool_use');
+/** Something that the user would miss: text or a call. Thinking alone is not worth keeping. */
+export const saidSomething = (s: QueryState) => handedOver(s) || has(s, 'text');
+
+/** What is wrong with this iteration's answer, so that it cannot simply stand. */
+export type Flaw =
+  | 'blocking_limit'
+  | 'prompt_too_long'
+  | 'request_too_large'
+  | 'bad_image'
+  | 'stream_broke'
+  | 'api'
+  | 'transport'
+  | 'max_output_tokens'
+  | 'malformed_tool_use'
+  | 'empty_output'
+  | 'refusal'
+  | 'bug';
+const flawOfFailure: Record<FailureClass, Flaw> = {
+  stalled: 'transport',
+  truncated: 'transport',
+  timeout: 'transport',
+  connection: 'transport',
+  protocol: 'transport',
+  overloaded: 'api',
+  rate_limited: 'api',
+  server: 'api',
+  auth: 'api',
+  not_found: 'api',
+  bad_request: 'api',
+  output_cap_too_high: 'api',
+  prompt_too_long: 'prompt_too_long',
+  request_too_large: 'request_too_large',
+  bad_image: 'bad_image',
+  blocking_limit: 'blocking_limit',
+  bug: 'bug',
+};
+/** Derived from the facts each time, never stored: a stored verdict could disagree with them. */
+export const flawOf = (s: QueryState): Flaw | undefined => {
+  if (s.withheld) {
+    const flaw = flawOfFailure[s.withheld.class];
+    return saidSomething(s) && (flaw === 'api' || flaw === 'transport') ? 'stream_broke' : flaw;
+  }
+  switch (s.stopReason) {
+    case undefined:
+      return undefined;
+    case 'refusal':
+      return 'refusal';
+    case 'pause_turn':
+      return undefined;
+    case 'max_tokens':
+      return 'max_output_tokens';
+    // A round with calls is complete: the next iteration compacts before it asks.
+    case 'model_context_window_exceeded':
+      return handedOver(s) ? undefined : 'prompt_too_long';
+    case 'tool_use':
+      return handedOver(s) ? undefined : 'malformed_tool_use';
+    case 'end_turn':
+    case 'stop_sequence':
+      return saidSomething(s) ? undefined : 'empty_output';
+  }
+};

@@ -1,0 +1,103 @@
+/**
+ * The append-only log of a session. A cursor `{ head, count, tokens }` names a history in it, and
+ * what lies before a head never changes: so the chart's state stays a small value, and an
+ * iteration costs what is new.
+ */
+import { type Cursor, headAfter, type MessageRef } from '../machines/state.ts';
+import type { LogMessage } from './messages.ts';
+
+interface Link {
+  readonly message: LogMessage;
+  readonly before: string;
+  readonly depth: number;
+}
+
+/** An empty history. */
+export const emptyHistory: Cursor = { head: '0/', count: 0, tokens: 0 };
+
+export class MessageLog {
+  readonly #messages = new Map<string, LogMessage>();
+  readonly #links = new Map<string, Link>();
+  #chains = 1;
+  /** The last history that was walked: the next one is usually the same and a little more. */
+  #walked: { head: string; messages: readonly LogMessage[] } = { head: '0/', messages: [] };
+
+  /** Keeps what a message says. It is in no history yet. The same uuid again changes nothing. */
+  put(message: LogMessage): LogMessage {
+    const known = this.#messages.get(message.uuid);
+    if (known) return known;
+    this.#messages.set(message.uuid, message);
+    return message;
+  }
+
+  /** What a message says. A uuid that was never put is a bug. */
+  get(uuid: string): LogMessage {
+    const message = this.#messages.get(uuid);
+    if (!message) throw new Error(`message ${uuid} is not in the log`);
+    return message;
+  }
+
+  has(uuid: string): boolean {
+    return this.#messages.has(uuid);
+  }
+
+  /**
+   * History goes on from a head: the messages (all of them put before) stand after it, in order.
+   * @returns the new head, the same that the chart works out with `headAfter`.
+   */
+  extend(head: string, refs: readonly Pick<MessageRef, 'uuid'>[]): string {
+    let before = head;
+    let depth = this.#links.get(head)?.depth ?? 0;
+    for (const { uuid } of refs) {
+      const at = headAfter(before, uuid);
+      depth += 1;
+      this.#links.set(at, { message: this.get(uuid), before, depth });
+      before = at;
+    }
+    return before;
+  }
+
+  /** Puts and extends in one: for services that add to a history outside of the chart. */
+  append(cursor: Cursor, messages: readonly LogMessage[]): Cursor {
+    for (const message of messages) this.put(message);
+    const head = this.extend(cursor.head, messages);
+    return { ...cursor, head, count: cursor.count + messages.length };
+  }
+
+  /**
+   * A history of its own, for what rewrites the past (a compaction, a repair): the old one stays.
+   * A message whose content differs from the one in the log needs a uuid of its own.
+   */
+  rewrite(messages: readonly LogMessage[], tokens: number): Cursor {
+    const chain = `${this.#chains++}/`;
+    for (const message of messages) this.put(message);
+    return { head: this.extend(chain, messages), count: messages.length, tokens };
+  }
+
+  /** The messages up to a head, oldest first. The seed's `messages`. Costs what is new. */
+  at(head: string): readonly LogMessage[] {
+    if (head === this.#walked.head) return this.#walked.messages;
+    const fresh: LogMessage[] = [];
+    let at = head;
+    for (let link = this.#links.get(at); link; link = this.#links.get(at)) {
+      if (at === this.#walked.head) break;
+      fresh.push(link.message);
+      at = link.before;
+    }
+    fresh.reverse();
+    const messages = at === this.#walked.head ? [...this.#walked.messages, ...fresh] : fresh;
+    this.#walked = { head, messages };
+    return messages;
+  }
+
+  /** Only what stands after `from` on the way to `head`; everything when `from` is not on it. */
+  since(from: string, head: string): readonly LogMessage[] {
+    const fresh: LogMessage[] = [];
+    let at = head;
+    for (let link = this.#links.get(at); link && at !== from; link = this.#links.get(at)) {
+      fresh.push(link.message);
+      at = link.before;
+    }
+    return fresh.reverse();
+  }
+}
