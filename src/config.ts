@@ -1,0 +1,200 @@
+/**
+ * What an engine is given. The first half has the names of the original description of the engine;
+ * the second half is what a host may want to replace beside it.
+ */
+import type { QueryLimits } from '../machines/limits.ts';
+import type { HookEvent, HookInput, HookOutput } from '../services/hooks/types.ts';
+import type { ContentBlock, LogMessage } from '../services/messages.ts';
+import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
+import type { CanUseTool, ToolPermissionContext } from '../services/permissions/types.ts';
+import type { Tool, ToolInput, ToolState } from '../services/tools/tool.ts';
+import type { QueryDeps } from './deps.ts';
+import type { SDKMessage } from './wire.ts';
+
+/** Belongs to the host: read by `getAppState` at each use, written by `setAppState`. */
+export interface AppState {
+  readonly toolPermissionContext: ToolPermissionContext;
+  readonly mcp: { readonly clients: readonly MCPServerConnection[] };
+  readonly todos: readonly unknown[];
+  readonly fileHistory: Readonly<Record<string, unknown>>;
+  readonly fastMode: boolean;
+}
+
+/** A server of tools, connected or not. Its tools are part of what the model is offered. */
+export interface MCPServerConnection {
+  readonly name: string;
+  readonly status: 'connected' | 'failed' | 'pending' | 'needs-auth' | 'disabled';
+  readonly error?: string;
+  readonly tools: readonly Tool[];
+  close(): Promise<void>;
+}
+
+/** A slash command. `local` ones answer without the model, `prompt` ones become a prompt. */
+export type Command =
+  | {
+      readonly type: 'local';
+      readonly name: string;
+      readonly description: string;
+      readonly run: (argument: string) => Promise<string>;
+    }
+  | {
+      readonly type: 'prompt';
+      readonly name: string;
+      readonly description: string;
+      readonly expand: (argument: string) => Promise<string>;
+    };
+
+export interface AgentDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly prompt: string;
+  readonly tools?: readonly string[];
+  readonly model?: string;
+}
+
+/** The answer to a question that a process asked before it died. */
+export interface OrphanedPermission {
+  readonly toolUseId: string;
+  readonly decision:
+    | { readonly behavior: 'allow'; readonly updatedInput?: ToolInput }
+    | { readonly behavior: 'deny'; readonly message: string };
+}
+
+/** What the host may show in a status line. */
+export type SDKStatus = 'compacting' | 'requesting' | null;
+
+/** Run-time gates; they are read once for each query. Defaults stand in `defaultGates`. */
+export interface Gates {
+  /** Calls start while the answer still streams. Off: after it. */
+  readonly streamingToolExecution: boolean;
+  readonly toolResultBudget: boolean;
+  readonly microcompact: boolean;
+  readonly contextCollapse: boolean;
+  readonly autocompact: boolean;
+  readonly reactiveCompact: boolean;
+  readonly emitToolUseSummaries: boolean;
+  readonly fastModeEnabled: boolean;
+  readonly stripSignatures: boolean;
+}
+export const defaultGates: Gates = {
+  streamingToolExecution: true,
+  toolResultBudget: true,
+  microcompact: true,
+  contextCollapse: false,
+  autocompact: true,
+  reactiveCompact: true,
+  emitToolUseSummaries: false,
+  fastModeEnabled: false,
+  stripSignatures: true,
+};
+
+/** Taken once when a query begins, and frozen: nothing in it changes under a running query. */
+export interface QueryConfig {
+  readonly sessionId: string;
+  readonly gates: Gates;
+}
+export const snapshotQueryConfig = (sessionId: string, gates: Partial<Gates> = {}): QueryConfig =>
+  Object.freeze({ sessionId, gates: Object.freeze({ ...defaultGates, ...gates }) });
+
+/** A callback that a host registers for an event. */
+export type HookCallback = (
+  input: HookInput,
+  toolUseId: string | undefined,
+  options: { readonly signal: AbortSignal },
+) => Promise<HookOutput>;
+export interface HookCallbackMatcher {
+  readonly matcher?: string;
+  /** Seconds. */
+  readonly timeout?: number;
+  readonly onFailure?: 'continue' | 'block';
+  readonly hooks: readonly HookCallback[];
+}
+/** The `hooks` of one settings file, as it was read. */
+export interface HookSettings {
+  readonly source: 'managed' | 'user' | 'project' | 'local' | 'flag';
+  readonly file: string;
+  readonly hooks: unknown;
+}
+
+/** How to reach a model. Nothing here is read from the environment by the services. */
+export interface ModelAccess {
+  readonly client?: ModelClient;
+  readonly apiKey?: string;
+  readonly authToken?: string;
+  readonly baseURL?: string;
+  readonly fetch?: typeof fetch;
+  readonly defaultHeaders?: Readonly<Record<string, string>>;
+  /** No bytes for so long: stalled. 0: never. */
+  readonly idleMs?: number;
+}
+
+export interface QueryEngineConfig {
+  /** Absolute. A value: the process's own working folder never changes. */
+  readonly cwd: string;
+  readonly tools: readonly Tool[];
+  readonly commands: readonly Command[];
+  readonly mcpClients: readonly MCPServerConnection[];
+  readonly agents: readonly AgentDefinition[];
+  /** Asked when rules and mode leave a call open. Without it such a call is denied. */
+  readonly canUseTool?: CanUseTool;
+  readonly getAppState: () => AppState;
+  readonly setAppState: (change: (previous: AppState) => AppState) => void;
+  readonly initialMessages?: readonly LogMessage[];
+  /** What the tools remember of the session, read files first of all. */
+  readonly readFileCache: ToolState;
+  readonly customSystemPrompt?: string;
+  readonly appendSystemPrompt?: string;
+  readonly userSpecifiedModel?: string;
+  readonly fallbackModel?: string;
+  readonly thinkingConfig?: ThinkingConfig;
+  readonly maxTurns?: number;
+  readonly maxBudgetUsd?: number;
+  readonly taskBudget?: { readonly total: number };
+  readonly jsonSchema?: Readonly<Record<string, unknown>>;
+  readonly verbose?: boolean;
+  readonly replayUserMessages?: boolean;
+  readonly handleElicitation?: (request: unknown, signal: AbortSignal) => Promise<unknown>;
+  readonly includePartialMessages?: boolean;
+  readonly setSDKStatus?: (status: SDKStatus) => void;
+  readonly abortController?: AbortController;
+  readonly orphanedPermission?: OrphanedPermission;
+  readonly snipReplay?: (
+    boundary: SDKMessage,
+    store: readonly LogMessage[],
+  ) => { readonly messages: readonly LogMessage[]; readonly executed: boolean } | undefined;
+
+  // ── beside the seed ──
+  readonly model: ModelAccess;
+  readonly sessionId?: string;
+  /** `$ESCAPEMENT_HOME`: transcripts, results that were too long. */
+  readonly home: string;
+  /** Environment of child processes: shells, hooks, MCP servers. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly gates?: Partial<Gates>;
+  readonly limits?: Partial<QueryLimits>;
+  readonly deps?: Partial<QueryDeps>;
+  readonly hookCallbacks?: Partial<Record<HookEvent, readonly HookCallbackMatcher[]>>;
+  readonly hookSettings?: readonly HookSettings[];
+  readonly includeHookEvents?: boolean;
+  /** Output tokens for which a turn goes on; the same as a trailing `+2k` in the prompt. */
+  readonly tokenBudget?: number;
+  readonly maxDurationMs?: number;
+  /** `max_tokens` of every request; then there is no escalation. */
+  readonly maxOutputTokens?: number;
+  /** Window in tokens for proactive compaction, when it is to be smaller than the model's. */
+  readonly autoCompactWindow?: number;
+  readonly persistSession?: boolean;
+  /** Scripted calls: no waiting for the disk, no memory files. */
+  readonly bare?: boolean;
+  /** Instructions of the user and the project (CLAUDE.md, AGENTS.md), in order. */
+  readonly memory?: readonly string[];
+  readonly mcpToolMs?: number;
+}
+
+export interface SubmitOptions {
+  /** Of the prompt: exactly one result names it. */
+  readonly uuid?: string;
+  /** Not said by a person. */
+  readonly isMeta?: boolean;
+}
+export type Prompt = string | readonly ContentBlock[];

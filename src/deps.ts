@@ -1,0 +1,3 @@
+export interface QueryDeps {
+  readonly uuid: () => string;
+}
