@@ -18,6 +18,7 @@ export const emptyHistory: Cursor = { head: '0/', count: 0, tokens: 0 };
 export class MessageLog {
   readonly #messages = new Map<string, LogMessage>();
   readonly #links = new Map<string, Link>();
+  readonly #linked = new Set<string>();
   #chains = 1;
   /** The last history that was walked: the next one is usually the same and a little more. */
   #walked: { head: string; messages: readonly LogMessage[] } = { head: '0/', messages: [] };
@@ -28,6 +29,15 @@ export class MessageLog {
     if (known) return known;
     this.#messages.set(message.uuid, message);
     return message;
+  }
+
+  /**
+   * Says something else under the same uuid: a call whose input a hook or a person has edited.
+   * *Contract:* only while the message stands in no history.
+   */
+  amend(message: LogMessage): void {
+    if (this.#linked.has(message.uuid)) throw new Error(`message ${message.uuid} is history`);
+    this.#messages.set(message.uuid, message);
   }
 
   /** What a message says. A uuid that was never put is a bug. */
@@ -51,6 +61,7 @@ export class MessageLog {
     for (const { uuid } of refs) {
       const at = headAfter(before, uuid);
       depth += 1;
+      this.#linked.add(uuid);
       this.#links.set(at, { message: this.get(uuid), before, depth });
       before = at;
     }

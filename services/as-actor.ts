@@ -1,0 +1,51 @@
+/**
+ * How a plain function becomes an actor of the chart. The only file of the services that knows
+ * XState.
+ */
+import { fromCallback, fromPromise } from 'xstate';
+import type { QueryEvent } from '../machines/events.ts';
+import type { QueryState } from '../machines/state.ts';
+
+/** One question, one answer, which is an event of the chart's alphabet. */
+export type Ask<E extends QueryEvent = QueryEvent> = (
+  state: QueryState,
+  signal: AbortSignal,
+) => Promise<E>;
+
+/** @see Ask. A rejection reaches the chart as `onError`, a bug of the service. */
+export const question = <E extends QueryEvent>(ask: Ask<E>) =>
+  fromPromise<E, QueryState>(({ input, signal }) => ask(input, signal));
+
+export interface Line<Command> {
+  readonly state: QueryState;
+  /** To the chart. Ignored once the chart has hung up. */
+  readonly send: (event: QueryEvent) => void;
+  /** From the chart. */
+  readonly onCommand: (listener: (command: Command) => void) => void;
+  /** Aborted when the chart hangs up, or ends. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Many events over a life. `fromCallback` swallows what an async function throws, so the bug is
+ * reported here, in words of the alphabet.
+ * @param onSettled told with the promise of each life: the engine waits for the last words
+ * (usage of a broken stream) before it writes its result.
+ */
+export const conversation = <Command extends { type: string }>(
+  talk: (line: Line<Command>) => Promise<void>,
+  onBug: (error: unknown, send: (event: QueryEvent) => void) => void,
+  onSettled: (life: Promise<void>) => void = () => {},
+) =>
+  fromCallback<Command, QueryState>(({ input, sendBack, receive }) => {
+    const hungUp = new AbortController();
+    const send = sendBack as (event: QueryEvent) => void;
+    const life = talk({
+      state: input,
+      send,
+      onCommand: (listener) => receive(listener),
+      signal: hungUp.signal,
+    }).catch((error: unknown) => onBug(error, send));
+    onSettled(life);
+    return () => hungUp.abort();
+  });
