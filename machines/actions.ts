@@ -5,6 +5,7 @@
 import { type ActorRef, enqueueActions, raise, type Snapshot, sendTo, stopChild } from 'xstate';
 import { type Advance, compacted, reducers } from './advance.ts';
 import type { QueryEvent, QueryOutput, ToolCommand } from './events.ts';
+import { backoffMs } from './limits.ts';
 import type { ContinueReason, TerminalReason } from './reasons.ts';
 import {
   type Cursor,
@@ -202,6 +203,7 @@ export const actions = {
             type: 'retry',
             attempt: s.retryCount + 1,
             attemptsMax: s.limits.retriesMax,
+            delayMs: backoffMs(s.limits, s.withheld, s.retryCount + 1),
             failure: s.withheld,
           },
         ]

@@ -65,7 +65,7 @@ export type QueryOutput =
   | { type: 'sampled'; iteration: number }
   | { type: 'maxTurnsReached'; maxTurns: number; turnCount: number }
   | { type: 'transition'; reason: ContinueReason | undefined; iteration: number }
-  | { type: 'retry'; attempt: number; attemptsMax: number; failure: Failure }
+  | { type: 'retry'; attempt: number; attemptsMax: number; delayMs: number; failure: Failure }
   | { type: 'fallback'; from: string; to: string }
   | { type: 'person'; openQuestions: number }
   | { type: 'warning'; text: string }

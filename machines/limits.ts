@@ -2,7 +2,7 @@
  * Every bound of the chart, unit last in the name. A cycle spends one of these; nothing refills
  * what it has spent but a turn.
  */
-import type { QueryState } from './state.ts';
+import type { Failure, QueryState } from './state.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -88,13 +88,15 @@ export const delays = {
       c.openToolUses.reduce((sum, call) => sum + call.deadlineMs, c.limits.toolGraceMs),
       LONGEST_MS,
     ),
-  /**
-   * 0.5 s × 2ⁿ up to 8 s, ± the jitter that the event brought; `retry-after` counts when it is
-   * longer.
-   */
-  backoffMs: ({ context: { limits: l, withheld: w, retryCount: n } }: Scope) =>
-    Math.max(
-      Math.min(l.retryBaseMs * 2 ** (n - 1), l.retryCapMs) * (1 + (w?.jitter ?? 0)),
-      w?.retryAfterMs ?? 0,
-    ),
+  backoffMs: ({ context: { limits: l, withheld: w, retryCount: n } }: Scope) => backoffMs(l, w, n),
 };
+
+/**
+ * Wait before the n-th try again (from 1): 0.5 s × 2ⁿ⁻¹ up to 8 s, ± the jitter that the event
+ * brought; `retry-after` counts when it is longer.
+ */
+export const backoffMs = (l: QueryLimits, failure: Failure | undefined, attempt: number): number =>
+  Math.max(
+    Math.min(l.retryBaseMs * 2 ** (attempt - 1), l.retryCapMs) * (1 + (failure?.jitter ?? 0)),
+    failure?.retryAfterMs ?? 0,
+  );
