@@ -4,12 +4,14 @@
  */
 import { type ActorRef, enqueueActions, raise, type Snapshot, sendTo, stopChild } from 'xstate';
 import { type Advance, compacted, reducers } from './advance.ts';
-import type { QueryEvent, QueryOutput, ToolCommand } from './events.ts';
-import { backoffMs } from './limits.ts';
+import type { DescribeCommand, QueryEvent, QueryOutput, ToolCommand } from './events.ts';
+import { timeLeftMs } from './limits.ts';
 import type { ContinueReason, TerminalReason } from './reasons.ts';
+import { roundWith } from './round.ts';
 import {
   type Cursor,
   carry,
+  type Failure,
   type FailureClass,
   flawOf,
   freshIteration,
@@ -18,29 +20,58 @@ import {
   type QueryState,
   type Rung,
   type ToolUse,
+  tokenBudgetOf,
 } from './state.ts';
 
-type Change = readonly [change: Partial<QueryState>, ...words: readonly QueryOutput[]];
+/** To the host's clock, not to the host. */
+type ClockCommand = { type: 'clock.start' } | { type: 'clock.stop' };
+type Word = QueryOutput | ClockCommand;
+type Change = readonly [change: Partial<QueryState>, ...words: readonly Word[]];
 const pure = <P = undefined>(f: (state: QueryState, event: QueryEvent, params: P) => Change) =>
   enqueueActions<QueryState, QueryEvent, P, QueryEvent, never, never, never, never, QueryOutput>(
     ({ context, event, enqueue }, params) => {
       const [change, ...words] = f(context, event, params);
       enqueue.assign(change);
-      for (const word of words) enqueue.emit(word);
+      for (const word of words) {
+        if (word.type === 'clock.stop') enqueue.cancel('clock');
+        else if (word.type === 'clock.start')
+          enqueue.raise({ type: 'time.ranOut' }, { id: 'clock', delay: timeLeftMs });
+        else enqueue.emit(word);
+      }
     },
   );
-/** Says a word to the tool executor. */
-const tell = (f: (event: QueryEvent) => ToolCommand) =>
-  sendTo<
-    QueryState,
-    QueryEvent,
-    undefined,
-    ActorRef<Snapshot<unknown>, ToolCommand>,
-    QueryEvent,
-    never
-  >('tools', ({ event }) => f(event));
+/** Says a word to a service that lives as long as the query. */
+const tell = <C extends ToolCommand | DescribeCommand>(
+  service: 'tools' | 'describer',
+  f: (state: QueryState, event: QueryEvent) => C,
+) =>
+  sendTo<QueryState, QueryEvent, undefined, ActorRef<Snapshot<unknown>, C>, QueryEvent, never>(
+    service,
+    ({ context, event }) => f(context, event),
+  );
 const unchanged: Change = [{}];
 const show = (message: MessageRef): QueryOutput => ({ type: 'message', message });
+/** These become history, in this order. */
+const agree = (history: Cursor, messages: readonly MessageRef[]) => {
+  const to = carry(history, messages);
+  const words: readonly QueryOutput[] = messages.length
+    ? [{ type: 'agreed', from: history.head, to: to.head, messages }]
+    : [];
+  return { to, words };
+};
+/**
+ * More of what this iteration says. It may be taken back until a call is handed to the executor;
+ * from then on it is history at once: what has been done cannot be unsaid.
+ */
+const say = (s: QueryState, ...more: readonly MessageRef[]): Change => {
+  const attempt = [...s.attempt, ...more];
+  if (!handedOver(s)) return [{ attempt }, ...more.map(show)];
+  const { to, words } = agree(s.history, attempt);
+  return [{ attempt: [], history: to }, ...more.map(show), ...words];
+};
+/** The same change, and more of it. */
+const also = ([change, ...words]: Change, more: Partial<QueryState>, ...most: readonly Word[]) =>
+  [{ ...change, ...more }, ...words, ...most] as const;
 /** History must answer every call. */
 const unanswered = (s: QueryState, calls: readonly ToolUse[], text: string) =>
   calls.map(
@@ -52,24 +83,59 @@ const unanswered = (s: QueryState, calls: readonly ToolUse[], text: string) =>
       text,
     }),
   );
-/** What stands of the attempt, then notes: from now on history. */
-const agree = (s: QueryState, history: Cursor, notes: readonly MessageRef[]) => {
-  const messages = [...s.attempt, ...notes];
-  const to = carry(history, messages);
-  const words: QueryOutput[] = messages.length
-    ? [...notes.map(show), { type: 'agreed', from: history.head, to: to.head, messages }]
-    : [];
-  return { to, words };
+/** Questions that were answered, or whose call was. With the last one the clock goes on. */
+const closeQuestions = (
+  s: QueryState,
+  isClosed: (open: QueryState['openQuestions'][number]) => boolean,
+  atMs?: number,
+): Change => {
+  const openQuestions = s.openQuestions.filter((open) => !isClosed(open));
+  if (openQuestions.length === s.openQuestions.length) return unchanged;
+  const word: QueryOutput = { type: 'person', openQuestions: openQuestions.length };
+  if (openQuestions.length > 0 || !s.clock.stands) return [{ openQuestions }, word];
+  const clock = { ...s.clock, stands: false, startedAtMs: atMs };
+  return [{ openQuestions, clock }, word, { type: 'clock.start' }];
 };
+/** An iteration that left something in history: what a rapid refill is measured in. */
+const countKept = ({ autoCompactTracking: tracking, ...s }: QueryState) => ({
+  ...tracking,
+  turnCounter: tracking.turnCounter + (s.attempt.length > 0 || s.callCount > 0 ? 1 : 0),
+});
+/** The API says that what we sent is too long. */
+const refusedAsTooLong = ({ class: name }: Failure) =>
+  name === 'prompt_too_long' || name === 'request_too_large';
 
 export const actions = {
+  // ── from everywhere ──
+  startClock: pure(() => [{}, { type: 'clock.start' }]),
+  tellDescription: pure((s, e) =>
+    e.type === 'round.described'
+      ? [
+          { pendingToolUseSummary: undefined, spentUsd: s.spentUsd + e.usd },
+          { type: 'roundDescribed', text: e.text, toolUseIds: e.toolUseIds },
+        ]
+      : unchanged,
+  ),
+
   // ── between iterations ──
-  /** `state = next`. */
+  /** `state = next`. What is left of the attempt becomes history, then our notes to the model. */
   advance: pure<{ reason: ContinueReason }>((s, e, { reason }) => {
-    const { notes = [], ...change } = reducers[reason](s, e) as Advance;
-    const { to, words } = agree(s, change.history ?? s.history, notes);
-    const next = { ...change, ...freshIteration, history: to };
-    return [{ ...next, iteration: s.iteration + 1, transition: reason }, ...words];
+    const tracked = { ...s, autoCompactTracking: countKept(s) };
+    const { notes = [], ...change }: Advance = reducers[reason](tracked, e);
+    const { to, words } = agree(change.history ?? s.history, [...s.attempt, ...notes]);
+    const again = s.transition?.reason === reason ? s.transition.attempt : 0;
+    return [
+      {
+        autoCompactTracking: tracked.autoCompactTracking,
+        ...change,
+        ...freshIteration,
+        history: to,
+        iteration: s.iteration + 1,
+        transition: { reason, attempt: again + 1 },
+      },
+      ...notes.map(show),
+      ...words,
+    ];
   }),
   /**
    * The host learns of an iteration when it begins, not when it is wished for: the gate may still
@@ -79,36 +145,34 @@ export const actions = {
     {},
     { type: 'maxTurnsReached', maxTurns: s.limits.turnsMax, turnCount: s.turnCount },
   ]),
-  announce: pure((s) => [{}, { type: 'transition', reason: s.transition, iteration: s.iteration }]),
-  /** Takes back what the attempt has shown, unless a call was handed over: done is not unsaid. */
-  retract: pure((s) =>
-    handedOver(s)
-      ? unchanged
-      : [
-          { attempt: [] },
-          ...s.attempt.map(({ uuid }): QueryOutput => ({ type: 'tombstone', uuid })),
-        ],
-  ),
+  announce: pure((s) => [
+    {},
+    {
+      type: 'transition',
+      reason: s.transition?.reason,
+      attempt: s.transition?.attempt ?? 0,
+      iteration: s.iteration,
+    },
+  ]),
+  /** Takes back what may be: from the first call on there is nothing, see `say`. */
+  retract: pure((s) => [
+    { attempt: [] },
+    ...s.attempt.map(({ uuid }): QueryOutput => ({ type: 'tombstone', uuid })),
+  ]),
   /** No error stays hidden, no call unanswered, except those that were left to the host. */
   settle: pure((s, e) => {
     const left = e.type === 'tools.deferred' ? e.ids : [];
-    const answers = unanswered(
-      s,
-      s.openToolUses.filter(({ id }) => !left.includes(id)),
-      'The call was interrupted.',
-    );
+    const calls = s.openToolUses.filter(({ id }) => !left.includes(id));
     const flaw = flawOf(s);
-    const error: QueryOutput[] =
+    const error: readonly QueryOutput[] =
       flaw === undefined ? [] : [{ type: 'error', flaw, detail: s.withheld?.detail ?? flaw }];
-    return [
-      { attempt: [...s.attempt, ...answers], openToolUses: [] },
-      ...answers.map(show),
-      ...error,
-    ];
+    const answers = unanswered(s, calls, 'The call was interrupted.');
+    return also(say(s, ...answers), { openToolUses: [] }, ...error);
   }),
   finish: pure<{ reason: TerminalReason }>((s, _, { reason }) => {
-    const { to, words } = agree(s, s.history, []);
-    return [{ ending: reason, history: to, attempt: [] }, ...words];
+    const { to, words } = agree(s.history, s.attempt);
+    const autoCompactTracking = countKept(s);
+    return [{ ending: reason, history: to, attempt: [], autoCompactTracking }, ...words];
   }),
 
   // ── preprocess ──
@@ -119,7 +183,7 @@ export const actions = {
       e.compaction === 'done'
         ? compacted(s)
         : e.compaction === 'failed'
-          ? { ...t, failures: t.failures + 1 }
+          ? { ...t, consecutiveFailures: t.consecutiveFailures + 1 }
           : t;
     return [
       {
@@ -133,32 +197,34 @@ export const actions = {
 
   // ── sampling ──
   /** A request begins: what the last one left behind is gone. */
-  dial: pure(() => [{ withheld: undefined, stopReason: undefined }]),
+  dial: pure((s) => [
+    { withheld: undefined, stopReason: undefined, blockCount: 0, promptHead: s.history.head },
+  ]),
   tellSampled: pure((s) => [{}, { type: 'sampled', iteration: s.iteration }]),
   hangUp: stopChild<QueryState, QueryEvent, undefined, QueryEvent>('model'),
   record: pure((s, e) => {
     switch (e.type) {
       case 'stream.message':
-        return [{ attempt: [...s.attempt, e.message] }, show(e.message)];
-      case 'stream.toolUse':
-        return [
-          {
-            attempt: [...s.attempt, e.message],
-            openToolUses: [...s.openToolUses, { id: e.id, deadlineMs: e.deadlineMs }],
-          },
-          show(e.message),
-        ];
-      case 'tool.result':
-        return [
-          {
-            attempt: [...s.attempt, e.message],
-            openToolUses: s.openToolUses.filter((call) => call.id !== e.id),
-            round: [...s.round, e.fingerprint],
-            schemaTry: e.schemaTry ?? s.schemaTry,
-            schemaSatisfied: s.schemaSatisfied || e.schemaTry === 'valid',
-          },
-          show(e.message),
-        ];
+        return also(say(s, e.message), { blockCount: s.blockCount + 1 });
+      case 'stream.toolUse': {
+        const calls = {
+          blockCount: s.blockCount + 1,
+          callCount: s.callCount + 1,
+          openToolUses: [...s.openToolUses, { id: e.id, deadlineMs: e.deadlineMs }],
+        };
+        return also(say({ ...s, ...calls }, e.message), calls);
+      }
+      case 'tool.result': {
+        const [change, ...words] = closeQuestions(s, (open) => open.toolUseId === e.id);
+        const answer = {
+          ...change,
+          openToolUses: s.openToolUses.filter((call) => call.id !== e.id),
+          round: roundWith(s.round, e.fingerprint),
+          schemaTry: e.schemaTry ?? s.schemaTry,
+          schemaSatisfied: s.schemaSatisfied || e.schemaTry === 'valid',
+        };
+        return also(say(s, e.message), answer, ...words);
+      }
       default:
         return unchanged;
     }
@@ -173,6 +239,8 @@ export const actions = {
             outputTokens: s.outputTokens + e.outputTokens,
             spentUsd: s.spentUsd + e.usd,
             overloads: 0,
+            wasRefusedAsTooLong:
+              s.wasRefusedAsTooLong || e.stopReason === 'model_context_window_exceeded',
           },
         ]
       : unchanged,
@@ -184,6 +252,7 @@ export const actions = {
             withheld: e.failure,
             spentUsd: s.spentUsd + e.usd,
             overloads: e.failure.class === 'overloaded' ? s.overloads + 1 : 0,
+            wasRefusedAsTooLong: s.wasRefusedAsTooLong || refusedAsTooLong(e.failure),
           },
         ]
       : unchanged,
@@ -231,38 +300,39 @@ export const actions = {
   ),
 
   // ── tools ──
-  feedTools: tell((e) => e as Extract<QueryEvent, { type: 'stream.toolUse' }>),
-  drainTools: tell(() => ({ type: 'tools.drain' })),
-  discardTools: tell(() => ({ type: 'tools.discard' })),
-  noteQuestion: pure((s, e) =>
-    e.type === 'person.asked'
-      ? [
-          { openQuestions: [...s.openQuestions, e.question], questionCount: s.questionCount + 1 },
-          { type: 'person', openQuestions: s.openQuestions.length + 1 },
-        ]
-      : unchanged,
+  feedTools: tell('tools', (_, e) => e as Extract<QueryEvent, { type: 'stream.toolUse' }>),
+  drainTools: tell('tools', () => ({ type: 'tools.drain' })),
+  discardTools: tell('tools', () => ({ type: 'tools.discard' })),
+  describeRound: sequence(
+    tell('describer', (s) => ({
+      type: 'round.describe',
+      from: s.promptHead,
+      to: s.history.head,
+    })),
+    pure(() => [{ pendingToolUseSummary: 'describer' }]),
   ),
+  noteQuestion: pure((s, e) => {
+    if (e.type !== 'person.asked') return unchanged;
+    const { question, toolUseId, atMs } = e;
+    const openQuestions = [...s.openQuestions, { question, toolUseId }];
+    const asked = { openQuestions, questionCount: s.questionCount + 1 };
+    const word: QueryOutput = { type: 'person', openQuestions: openQuestions.length };
+    const { stands, startedAtMs, usedMs } = s.clock;
+    if (stands || startedAtMs === undefined || atMs === undefined) return [asked, word];
+    const clock = { stands: true, startedAtMs, usedMs: usedMs + Math.max(atMs - startedAtMs, 0) };
+    return [{ ...asked, clock }, word, { type: 'clock.stop' }];
+  }),
   noteAnswer: pure((s, e) =>
     e.type === 'person.answered'
-      ? [
-          { openQuestions: s.openQuestions.filter((q) => q !== e.question) },
-          { type: 'person', openQuestions: s.openQuestions.length - 1 },
-        ]
+      ? closeQuestions(s, (open) => open.question === e.question, e.atMs)
       : unchanged,
   ),
   /** A call that nobody has answered in time must not stay open in the history. */
   answerOverdue: pure((s) => {
-    const answers = unanswered(s, s.openToolUses, 'No answer in time: the outcome is unknown.');
-    return [
-      { attempt: [...s.attempt, ...answers], openToolUses: [], openQuestions: [] },
-      ...answers.map(show),
-    ];
+    const text = 'No answer in time: the outcome is unknown.';
+    return also(say(s, ...unanswered(s, s.openToolUses, text)), { openToolUses: [] });
   }),
-  attach: pure((s, e) =>
-    e.type === 'attachments.ready'
-      ? [{ attempt: [...s.attempt, ...e.messages] }, ...e.messages.map(show)]
-      : unchanged,
-  ),
+  attach: pure((s, e) => (e.type === 'attachments.ready' ? say(s, ...e.messages) : unchanged)),
 
   // ── recovery, stop hooks ──
   spend: pure<{ rung: Rung }>((_, __, { rung }) => [{ [rung]: true }]),
@@ -271,10 +341,20 @@ export const actions = {
       spentUsd: s.spentUsd + (e.type === 'compact.failed' ? e.usd : 0),
       autoCompactTracking: {
         ...s.autoCompactTracking,
-        failures: s.autoCompactTracking.failures + 1,
+        consecutiveFailures: s.autoCompactTracking.consecutiveFailures + 1,
       },
     },
   ]),
+  tellBudget: pure((s) => {
+    const budget = tokenBudgetOf(s);
+    if (budget.action === 'continue') {
+      const { percentage, tracker } = budget;
+      const { continuationCount } = tracker;
+      return [{}, { type: 'budgetContinued', continuationCount, percentage }];
+    }
+    const { completionEvent } = budget;
+    return completionEvent ? [{}, { type: 'budgetCompleted', completionEvent }] : unchanged;
+  }),
   reportOverride: pure((s) => [
     { stopHookOverridden: true },
     {

@@ -7,8 +7,14 @@
  */
 import type { QueryEvent } from './events.ts';
 import type { ContinueReason } from './reasons.ts';
-import { type CompactTracking, freshCounters, type MessageRef, type QueryState } from './state.ts';
-import { checkTokenBudget } from './token-budget.ts';
+import {
+  type AutoCompactTracking,
+  freshCounters,
+  type MessageRef,
+  type QueryState,
+  raisedCap,
+  tokenBudgetOf,
+} from './state.ts';
 
 /** A note of ours to the model. Its id follows from where it stands: a replay makes the same. */
 export const note = (s: QueryState, name: string, text: string): MessageRef => ({
@@ -39,19 +45,23 @@ const turn = (s: QueryState, ...notes: readonly MessageRef[]) => ({
 });
 
 /** How often in a row a round had the same calls with the same results. */
-const repeat = (s: QueryState) => {
-  const round = [...s.round].sort();
-  const same = round.length > 0 && round.join() === s.lastRound.join();
-  return { lastRound: round, repeats: same ? s.repeats + 1 : 1 };
-};
+const repeat = ({ round, lastRound, repeats }: QueryState) => ({
+  lastRound: round,
+  repeats: round !== '' && round === lastRound ? repeats + 1 : 1,
+});
 /**
- * A summary that follows the one before within few turns is a sign that the window refills faster
- * than it can be emptied.
+ * A summary that follows the one before at once is a sign that the window refills faster than it
+ * can be emptied.
  */
-export const compacted = (s: QueryState): CompactTracking => {
-  const { lastTurn, rapidRefills } = s.autoCompactTracking;
-  const rapid = lastTurn > 0 && s.turnCount - lastTurn <= s.limits.rapidRefillTurns;
-  return { failures: 0, rapidRefills: rapid ? rapidRefills + 1 : 1, lastTurn: s.turnCount };
+export const compacted = (s: QueryState): AutoCompactTracking => {
+  const { compacted: before, turnCounter, rapidRefills } = s.autoCompactTracking;
+  const rapid = before && turnCounter <= s.limits.rapidRefillIterations;
+  return {
+    compacted: true,
+    turnCounter: 0,
+    consecutiveFailures: 0,
+    rapidRefills: rapid ? rapidRefills + 1 : 0,
+  };
 };
 
 export const reducers = {
@@ -73,17 +83,15 @@ export const reducers = {
     stopHookActive: true,
     stopHookBlocks: s.stopHookBlocks + 1,
   }),
-  token_budget_continuation: (s) => ({
-    ...turn(s, note(s, 'budget', 'There is budget left: go on, do not sum up.')),
-    stopHookBlocks: 0,
-    budgetTracker:
-      checkTokenBudget(
-        s.budgetTracker,
-        s.limits.tokenBudget,
-        s.outputTokens,
-        s.limits.tokenNudgesMax,
-      ) ?? s.budgetTracker,
-  }),
+  token_budget_continuation: (s) => {
+    const budget = tokenBudgetOf(s);
+    if (budget.action === 'stop') return turn(s); // the guard of the edge is the same function
+    return {
+      ...turn(s, note(s, 'budget', budget.nudgeMessage)),
+      stopHookBlocks: 0,
+      budgetTracker: budget.tracker,
+    };
+  },
   structured_output_retry: (s) =>
     s.schemaTry === 'invalid'
       ? { ...turn(s), schemaTries: s.schemaTries + 1 } // the tool result says already what is wrong
@@ -92,7 +100,7 @@ export const reducers = {
           schemaNudges: s.schemaNudges + 1,
         },
 
-  max_output_tokens_escalate: (s) => ({ maxOutputTokensOverride: s.limits.outputTokensMax }),
+  max_output_tokens_escalate: (s) => ({ maxOutputTokensOverride: raisedCap(s) }),
   max_output_tokens_recovery: (s) => ({
     notes: [note(s, 'resume', OUTPUT_LIMIT)],
     maxOutputTokensRecoveryCount: s.maxOutputTokensRecoveryCount + 1,

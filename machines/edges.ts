@@ -19,18 +19,18 @@ import type { FailureClass, Flaw, QueryState, Rung } from './state.ts';
 const because = (reason: ContinueReason) => ({ reason, why: continueReasons[reason] });
 const advance = (reason: ContinueReason) => ({ type: 'advance', params: { reason } }) as const;
 
-/** Another iteration; the answer stands. */
-export const next = (reason: ContinueReason) =>
+/** Another iteration; what was said stands. */
+export const next = <A extends 'tellBudget' | 'describeRound' = never>(
+  reason: ContinueReason,
+  ...first: A[]
+) =>
   ({
     target: '#query.preprocess',
     description: reason,
     meta: because(reason),
-    actions: advance(reason),
+    actions: [...first, advance(reason)],
   }) as const;
-/**
- * Another iteration; the answer is taken back. Never once a call has been handed over: what has
- * been done cannot be unsaid.
- */
+/** Another iteration; what was said is taken back, as far as it may be. */
 export const retry = (reason: ContinueReason) =>
   ({
     target: '#query.preprocess',

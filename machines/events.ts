@@ -6,13 +6,15 @@
 import type { QueryLimits } from './limits.ts';
 import type { ContinueReason } from './reasons.ts';
 import type { Cursor, Failure, Flaw, MessageRef, StopReason } from './state.ts';
+import type { BudgetCompletion } from './token-budget.ts';
 
 /** What a call to a model has cost. */
 type Cost = { readonly usd: number };
 
 export type QueryEvent =
-  // the host
+  // the host; the clock (`maxDurationMs` is over)
   | { type: 'abort' }
+  | { type: 'time.ranOut' }
   // preprocess: one answer for each stage
   | ({
       type: 'stage.done';
@@ -37,12 +39,15 @@ export type QueryEvent =
       fingerprint: string;
       schemaTry?: 'valid' | 'invalid';
     }
-  | { type: 'person.asked'; question: string; toolUseId: string }
-  | { type: 'person.answered'; question: string }
+  // `atMs`: when, in both or in none; the query's own time stands still in between
+  | { type: 'person.asked'; question: string; toolUseId: string; atMs?: number }
+  | { type: 'person.answered'; question: string; atMs?: number }
   | { type: 'tools.drained' }
   | { type: 'tools.stopped' }
   | { type: 'tools.deferred'; ids: readonly string[] }
   | { type: 'attachments.ready'; messages: readonly MessageRef[] }
+  // a line for people on what the last round did; nobody waits for it
+  | ({ type: 'round.described'; text: string; toolUseIds: readonly string[] } & Cost)
   // recovery
   | { type: 'collapse.drained'; history: Cursor }
   | { type: 'collapse.empty' }
@@ -59,18 +64,28 @@ export type QueryEvent =
 export type QueryOutput =
   | { type: 'message'; message: MessageRef }
   | { type: 'tombstone'; uuid: string }
-  /** These stand now, in this order: history goes on from `from` to `to`. */
+  /**
+   * These stand now, in this order: history goes on from `from` to `to`. At the end of an
+   * iteration, and at once from the first call on that was handed to the executor.
+   */
   | { type: 'agreed'; from: string; to: string; messages: readonly MessageRef[] }
   /** The model has answered: hooks after sampling may look at it. */
   | { type: 'sampled'; iteration: number }
   | { type: 'maxTurnsReached'; maxTurns: number; turnCount: number }
-  | { type: 'transition'; reason: ContinueReason | undefined; iteration: number }
+  /** An iteration begins. `attempt`: for how many of them in a row it was this reason. */
+  | { type: 'transition'; reason: ContinueReason | undefined; attempt: number; iteration: number }
   | { type: 'retry'; attempt: number; attemptsMax: number; delayMs: number; failure: Failure }
   | { type: 'fallback'; from: string; to: string }
   | { type: 'person'; openQuestions: number }
+  /** The answer was complete, and there is room in the token budget: the model is nudged on. */
+  | { type: 'budgetContinued'; continuationCount: number; percentage: number }
+  | { type: 'budgetCompleted'; completionEvent: BudgetCompletion }
+  | { type: 'roundDescribed'; text: string; toolUseIds: readonly string[] }
   | { type: 'warning'; text: string }
   | { type: 'error'; flaw: Flaw; detail: string };
 
+/** What the chart says to the service that describes rounds: read the log between the two heads. */
+export type DescribeCommand = { type: 'round.describe'; from: string; to: string };
 /** What the chart says to the tool executor. */
 export type ToolCommand =
   | Extract<QueryEvent, { type: 'stream.toolUse' }>

@@ -9,10 +9,12 @@ import {
   type Flaw,
   flawOf,
   handedOver,
+  isLoop,
   type QueryState,
+  raisedCap,
   saidSomething,
+  tokenBudgetOf,
 } from './state.ts';
-import { checkTokenBudget } from './token-budget.ts';
 
 type Scope = { context: QueryState; event: QueryEvent };
 type Fact = (scope: Scope) => boolean;
@@ -29,6 +31,8 @@ const passing: readonly (FailureClass | undefined)[] = [
 ];
 
 const facts = {
+  /** Our own errands (summaries, hook agents): nothing is condensed for them, nobody objects. */
+  isErrand: ({ context: c }) => !isLoop(c),
   // the gate of every iteration
   turnsUsedUp: ({ context: c }) => c.turnCount > c.limits.turnsMax,
   goesInCircles: ({ context: c }) =>
@@ -39,7 +43,8 @@ const facts = {
     c.autoCompactTracking.rapidRefills >= c.limits.rapidRefillsMax,
   overflows: ({ context: c }) => c.history.tokens > c.limits.windowTokens,
   nothingLeftToPay: ({ context: c }) => affordableTokens(c) < c.limits.outputTokensMin,
-  // a request that failed
+  // a request
+  answerIsFull: ({ context: c }) => c.blockCount >= c.limits.blocksMax,
   saidSomething: ({ context: c }) => saidSomething(c),
   mayFallBack: ({ context: c }) =>
     c.overloads >= c.limits.overloadsMax && c.fallbackModel !== undefined,
@@ -58,26 +63,26 @@ const facts = {
     e.type === 'tool.result' && c.openToolUses.some((call) => call.id === e.id),
   mayStopTheClock: ({ context: c, event: e }) =>
     e.type === 'person.asked' &&
-    !c.openQuestions.includes(e.question) &&
+    !c.openQuestions.some((open) => open.question === e.question) &&
     c.openToolUses.some((call) => call.id === e.toolUseId) &&
     c.questionCount < c.limits.questionsMax,
   answersQuestion: ({ context: c, event: e }) =>
-    e.type === 'person.answered' && c.openQuestions.includes(e.question),
+    e.type === 'person.answered' && c.openQuestions.some((open) => open.question === e.question),
   personIsAsked: ({ context: c }) => c.openQuestions.length > 0,
   triedSchema: ({ context: c }) => c.schemaTry !== undefined,
   // the ladder
-  canDrain: ({ context: c }) => tooLong(c) && !c.hasAttemptedCollapseDrain,
   canStripMedia: ({ context: c }) =>
     isOneOf(c, 'request_too_large', 'bad_image') && !c.hasAttemptedMediaStrip,
+  canDrain: ({ context: c }) => mustShrink(c) && !c.hasAttemptedCollapseDrain,
   canCompact: ({ context: c }) =>
-    (tooLong(c) || isOneOf(c, 'request_too_large')) &&
+    mustShrink(c) &&
     !c.hasAttemptedReactiveCompact &&
-    c.autoCompactTracking.failures < c.limits.compactFailuresMax,
+    c.autoCompactTracking.consecutiveFailures < c.limits.compactFailuresMax,
   canEscalate: ({ context: c }) =>
     isOneOf(c, 'max_output_tokens') &&
     !handedOver(c) &&
     c.maxOutputTokensOverride === undefined &&
-    c.limits.outputTokens < c.limits.outputTokensMax,
+    c.limits.outputTokens < raisedCap(c),
   canResumeOutput: ({ context: c }) =>
     isOneOf(c, 'max_output_tokens') && c.maxOutputTokensRecoveryCount < c.limits.outputResumesMax,
   canResumeStream: ({ context: c }) =>
@@ -104,13 +109,7 @@ const facts = {
       ? c.schemaTries + 1 < c.limits.schemaTriesMax
       : c.schemaNudges < c.limits.schemaNudgesMax,
   blocksLeft: ({ context: c }) => c.stopHookBlocks < c.limits.stopHookBlocksMax,
-  tokenBudgetHasRoom: ({ context: c }) =>
-    checkTokenBudget(
-      c.budgetTracker,
-      c.limits.tokenBudget,
-      c.outputTokens,
-      c.limits.tokenNudgesMax,
-    ) !== undefined,
+  tokenBudgetHasRoom: ({ context: c }) => tokenBudgetOf(c).action === 'continue',
 } satisfies Record<string, Fact>;
 
 export const guards = {
@@ -126,6 +125,7 @@ function isOneOf(c: QueryState, ...flaws: readonly Flaw[]) {
   const flaw = flawOf(c);
   return flaw !== undefined && flaws.includes(flaw);
 }
-function tooLong(c: QueryState) {
-  return isOneOf(c, 'prompt_too_long', 'blocking_limit');
+/** The prompt must become shorter, and it is a prompt that may. */
+function mustShrink(c: QueryState) {
+  return isLoop(c) && isOneOf(c, 'prompt_too_long', 'request_too_large', 'blocking_limit');
 }

@@ -33,16 +33,22 @@ export const defaultLimits = {
   repeatsReminded: 5,
   repeatsMax: 25, //                  … and after which we stop
   compactFailuresMax: 3, //           in a row
-  rapidRefillsMax: 3, //              summaries that each came within …
-  rapidRefillTurns: 3, //             … so many turns of the one before
+  // Summaries in a row that each came after at most `rapidRefillIterations` kept iterations since
+  // the one before. One, not more: a small window that has to be summarised after every second
+  // round still gets its work done, one that is full again after a single round does not.
+  rapidRefillsMax: 3,
+  rapidRefillIterations: 1,
   // Budgets of one request.
   retriesMax: 10,
+  blocksMax: 400, //                  of one answer: the state stays small; the rest is asked for anew
   overloadsMax: 3, //                 in a row, then the fallback model
   // questions to a person in one iteration that stop the clock; further ones do not
   questionsMax: 100,
   // What fits. From the model table; the engine fills them in, `model.switched` replaces them.
   windowTokens: 177_000, //           W − R − 3,000 for a window of 200,000
-  outputTokens: 8_000, //             the cap that we ask for first
+  // the cap that we ask for first, and the one that we raise it to (the host's own word: both)
+  outputTokens: 8_000,
+  outputTokensEscalated: 64_000,
   outputTokensMax: 64_000, //         the model's own limit
   outputTokensMin: 1_024, //          a call that the budget cannot pay so much for is not made
   outputUsdPerToken: 0, //            0: price unknown, the budget is then checked afterwards only
@@ -64,39 +70,49 @@ export const defaultLimits = {
 };
 /** Bounds of one query. Plain data: stored with the state, so that a replay has the same bounds. */
 export type QueryLimits = typeof defaultLimits;
-/** The defaults, then what the host says. */
-export const limitsOf = (given: Partial<QueryLimits> = {}): QueryLimits => ({
-  ...defaultLimits,
-  ...Object.fromEntries(Object.entries(given).map(([k, v]) => [k, Math.min(v, UNBOUNDED)])),
-});
-
-type Scope = { context: QueryState };
-/** Waits by name. Each is computed from the state when the waiting begins. */
-export const delays = {
-  durationMs: ({ context: c }: Scope) => Math.min(c.limits.durationMs, LONGEST_MS),
-  stageMs: ({ context: c }: Scope) => c.limits.stageMs,
-  drainMs: ({ context: c }: Scope) => c.limits.drainMs,
-  summaryMs: ({ context: c }: Scope) => c.limits.summaryMs,
-  requestMs: ({ context: c }: Scope) => c.limits.requestMs,
-  streamMs: ({ context: c }: Scope) => c.limits.streamMs,
-  switchMs: ({ context: c }: Scope) => c.limits.switchMs,
-  attachMs: ({ context: c }: Scope) => c.limits.attachMs,
-  hooksMs: ({ context: c }: Scope) => c.limits.hooksMs,
-  /** The open calls may have to run one after the other. Begins anew with each result. */
-  toolsMs: ({ context: c }: Scope) =>
-    Math.min(
-      c.openToolUses.reduce((sum, call) => sum + call.deadlineMs, c.limits.toolGraceMs),
-      LONGEST_MS,
-    ),
-  backoffMs: ({ context: { limits: l, withheld: w, retryCount: n } }: Scope) => backoffMs(l, w, n),
+/**
+ * The defaults, then what the host says. What is no number, or negative, is no bound that could
+ * ever be reached: the default counts. Unlimited turns need another end: money or time.
+ */
+export const limitsOf = (given: Partial<QueryLimits> = {}): QueryLimits => {
+  const said = Object.entries(given).filter(([, value]) => value >= 0);
+  const limits: QueryLimits = {
+    ...defaultLimits,
+    ...Object.fromEntries(said.map(([name, value]) => [name, Math.min(value, UNBOUNDED)])),
+  };
+  const endless =
+    limits.turnsMax >= UNBOUNDED && limits.usdMax >= UNBOUNDED && limits.durationMs >= UNBOUNDED;
+  return endless ? { ...limits, turnsMax: defaultLimits.turnsMax } : limits;
 };
 
-/**
- * Wait before the n-th try again (from 1): 0.5 s × 2ⁿ⁻¹ up to 8 s, ± the jitter that the event
- * brought; `retry-after` counts when it is longer.
- */
-export const backoffMs = (l: QueryLimits, failure: Failure | undefined, attempt: number): number =>
-  Math.max(
-    Math.min(l.retryBaseMs * 2 ** (attempt - 1), l.retryCapMs) * (1 + (failure?.jitter ?? 0)),
-    failure?.retryAfterMs ?? 0,
-  );
+type Scope = { context: QueryState };
+const wait = (ms: (state: QueryState) => number) =>
+  ({ context }: Scope) => Math.min(ms(context), LONGEST_MS);
+/** What is left of the host's time, when the clock is started. */
+export const timeLeftMs = wait(({ limits, clock }) => Math.max(limits.durationMs - clock.usedMs, 0));
+/** Waits by name. Each is computed from the state when the waiting begins. */
+export const delays = {
+  stageMs: wait(({ limits }) => limits.stageMs),
+  drainMs: wait(({ limits }) => limits.drainMs),
+  summaryMs: wait(({ limits }) => limits.summaryMs),
+  requestMs: wait(({ limits }) => limits.requestMs),
+  streamMs: wait(({ limits }) => limits.streamMs),
+  switchMs: wait(({ limits }) => limits.switchMs),
+  attachMs: wait(({ limits }) => limits.attachMs),
+  hooksMs: wait(({ limits }) => limits.hooksMs),
+  /** The open calls may have to run one after the other. Begins anew with each result. */
+  toolsMs: wait(({ limits, openToolUses }) =>
+    openToolUses.reduce((sum, call) => sum + call.deadlineMs, limits.toolGraceMs),
+  ),
+  /**
+   * 0.5 s × 2ⁿ up to 8 s, ± the jitter that the event brought; `retry-after` counts when it is
+   * longer.
+   */
+  backoffMs: wait(({ limits, withheld, retryCount }) =>
+    Math.max(
+      Math.min(limits.retryBaseMs * 2 ** (retryCount - 1), limits.retryCapMs) *
+        (1 + (withheld?.jitter ?? 0)),
+      withheld?.retryAfterMs ?? 0,
+    ),
+  ),
+};

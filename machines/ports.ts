@@ -4,12 +4,11 @@
  * A service that a host switches off is an identity service, never a missing edge.
  *
  * *Contract of all:* resolve or send domain events only. A rejection, a throw or a missed deadline
- * is a bug of the service and ends
- * the query as `model_error`. Stop all work when the signal aborts. Never change the state that was
- * given.
+ * is a bug of the service and ends the query as `model_error`. Stop all work when the signal
+ * aborts. Never change the state that was given.
  */
 import { fromCallback, fromPromise } from 'xstate';
-import type { QueryEvent, ToolCommand } from './events.ts';
+import type { DescribeCommand, QueryEvent, ToolCommand } from './events.ts';
 import type { QueryState } from './state.ts';
 
 type Heard<T extends QueryEvent['type']> = Extract<QueryEvent, { type: T }>;
@@ -61,13 +60,18 @@ export const conversations = {
   }),
   /**
    * Runs calls while the model still streams; lives as long as the query. Answers every call
-   * exactly once, also a truncated, unknown or
-   * denied one. Each tool has a deadline of its own. While a person is asked: `person.asked`
-   * before, `person.answered` after.
+   * exactly once, also a truncated, unknown or denied one. Each tool has a deadline of its own.
+   * While a person is asked: `person.asked` before, `person.answered` after.
    */
   toolExecutor: fromCallback<ToolCommand, QueryState>(() => {
     throw new Error('service not provided');
   }),
+  /**
+   * Says in a line what a round of tools has done (`round.described`), in the background: the chart
+   * goes on without it, and the end of the query ends it. A new command *must* supersede the one
+   * before. Off unless provided.
+   */
+  roundDescriber: fromCallback<DescribeCommand, QueryState>(() => {}),
 };
 export const services = { ...questions, ...conversations };
 export type Question = keyof typeof questions;

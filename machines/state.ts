@@ -4,7 +4,7 @@
  */
 import { limitsOf, type QueryLimits } from './limits.ts';
 import type { ContinueReason, TerminalReason } from './reasons.ts';
-import type { BudgetTracker } from './token-budget.ts';
+import { type BudgetTracker, checkTokenBudget } from './token-budget.ts';
 
 /**
  * One finished block of the model, one tool result, one note of ours: what the chart needs to know
@@ -87,12 +87,32 @@ export type StopReason =
   | 'pause_turn'
   | 'refusal'
   | 'model_context_window_exceeded';
+/** A question to a person, and the call that waits for its answer. */
+export interface OpenQuestion {
+  readonly question: string;
+  readonly toolUseId: string;
+}
 /** How often the window had to be summarised, for the two breakers. */
-export interface CompactTracking {
-  readonly failures: number;
+export interface AutoCompactTracking {
+  readonly compacted: boolean;
+  /** Iterations that were kept since the last summary. */
+  readonly turnCounter: number;
+  readonly consecutiveFailures: number;
+  /** Summaries in a row that each came right after the one before. */
   readonly rapidRefills: number;
-  /** 0: never; turns begin at 1. */
-  readonly lastTurn: number;
+}
+/** Why there was another iteration, and for how many of them in a row it was this reason. */
+export interface Transition {
+  readonly reason: ContinueReason;
+  readonly attempt: number;
+}
+/** The host's time. It stands still while a person is asked; times come in with events. */
+export interface Clock {
+  readonly stands: boolean;
+  /** Used up before it was started the last time. */
+  readonly usedMs: number;
+  /** When that was. Unknown: it cannot be stopped, and is plain time on the wall. */
+  readonly startedAtMs: number | undefined;
 }
 
 export interface QueryState {
@@ -105,6 +125,8 @@ export interface QueryState {
   /** Agreed history. Grows at the end, and is replaced by a compaction; no edge looks into it. */
   readonly history: Cursor;
   readonly querySource: QuerySource;
+  /** Set for a subagent: it has no token budget of its own. */
+  readonly agentId: string | undefined;
   /** What sending the prompt once more will probably cost, cache reads counted as such. */
   readonly promptUsd: number;
   readonly spentUsd: number;
@@ -114,12 +136,20 @@ export interface QueryState {
   readonly answerCount: number;
 
   // ── this iteration: emptied by every continue reason ──
-  /** What the host has seen and history has not agreed to. A `retry` takes it back. */
+  /**
+   * What the host has seen and history has not agreed to: a `retry` takes it back. Empty from the
+   * first call on that is handed to the executor, for from there on all that is said stands.
+   */
   readonly attempt: readonly MessageRef[];
+  /** Blocks of the answer so far. */
+  readonly blockCount: number;
+  /** Calls that were handed to the executor. */
+  readonly callCount: number;
   readonly openToolUses: readonly ToolUse[];
-  readonly openQuestions: readonly string[];
+  readonly openQuestions: readonly OpenQuestion[];
   readonly questionCount: number;
-  readonly round: readonly string[];
+  /** What the calls of this round were and gave, as one short word (`roundWith`). */
+  readonly round: string;
   readonly schemaTry: 'valid' | 'invalid' | undefined;
   readonly stopReason: StopReason | undefined;
   /** An error that the host must not see yet: a rung may cure it. */
@@ -135,10 +165,16 @@ export interface QueryState {
   readonly hasAttemptedCollapseDrain: boolean;
   readonly hasAttemptedMediaStrip: boolean;
   readonly hasAttemptedReactiveCompact: boolean;
+  /** The API itself has said that the prompt is too long: this request was sent, and is stuck. */
+  readonly wasRefusedAsTooLong: boolean;
+  /** Images and documents that the last strip had to leave in. */
+  readonly mediaLeft: number;
 
   // ── the whole query ──
   readonly turnCount: number;
   readonly iteration: number;
+  /** The head that the last request was made from: what came after it is the answer. */
+  readonly promptHead: string;
   readonly overloads: number;
   readonly maxOutputTokensOverride: number | undefined;
   readonly stopHookActive: boolean;
@@ -147,16 +183,15 @@ export interface QueryState {
   readonly schemaTries: number;
   readonly schemaSatisfied: boolean;
   readonly stopHookOverridden: boolean;
-  /** Images and documents that the last strip had to leave in. */
-  readonly mediaLeft: number;
   /** Id of the child that describes the last tool round, if one is at work. */
   readonly pendingToolUseSummary: string | undefined;
   readonly budgetTracker: BudgetTracker;
-  readonly autoCompactTracking: CompactTracking;
-  readonly lastRound: readonly string[];
+  readonly autoCompactTracking: AutoCompactTracking;
+  readonly lastRound: string;
   readonly repeats: number;
   /** Why there was another iteration; the host is told when it begins. */
-  readonly transition: ContinueReason | undefined;
+  readonly transition: Transition | undefined;
+  readonly clock: Clock;
   readonly ending: TerminalReason | undefined;
 }
 
@@ -169,10 +204,12 @@ export type Rung =
 /** What an iteration starts with. */
 export const freshIteration = {
   attempt: [],
+  blockCount: 0,
+  callCount: 0,
   openToolUses: [],
   openQuestions: [],
   questionCount: 0,
-  round: [],
+  round: '',
   schemaTry: undefined,
   stopReason: undefined,
   withheld: undefined,
@@ -188,19 +225,24 @@ export const freshCounters = {
   hasAttemptedCollapseDrain: false,
   hasAttemptedMediaStrip: false,
   hasAttemptedReactiveCompact: false,
+  wasRefusedAsTooLong: false,
+  mediaLeft: 0,
 } satisfies Partial<QueryState>;
 
 export type QueryInput = Pick<QueryState, 'queryId' | 'history' | 'model'> & {
   limits?: Partial<QueryLimits>;
+  /** When the query begins, so that its time can stand still while a person is asked. */
+  startedAtMs?: number;
 } & Partial<Omit<QueryState, 'limits'>>;
 /**
  * The first state. `input` may carry a whole stored state: a query is resumed by beginning it at
  * `preprocess` again.
  */
-export const begin = (input: QueryInput): QueryState => ({
+export const begin = ({ startedAtMs, ...input }: QueryInput): QueryState => ({
   fallbackModel: undefined,
   wantsSchema: false,
   querySource: 'main',
+  agentId: undefined,
   promptUsd: 0,
   spentUsd: 0,
   outputTokens: 0,
@@ -208,6 +250,7 @@ export const begin = (input: QueryInput): QueryState => ({
   ...freshCounters,
   turnCount: 1,
   iteration: 1,
+  promptHead: input.history.head,
   overloads: 0,
   maxOutputTokensOverride: undefined,
   stopHookActive: false,
@@ -216,15 +259,20 @@ export const begin = (input: QueryInput): QueryState => ({
   schemaTries: 0,
   schemaSatisfied: false,
   stopHookOverridden: false,
-  mediaLeft: 0,
   pendingToolUseSummary: undefined,
   budgetTracker: { continuationCount: 0, lastDeltaTokens: 0, lastGlobalTurnTokens: 0 },
-  autoCompactTracking: { failures: 0, rapidRefills: 0, lastTurn: 0 },
-  lastRound: [],
+  autoCompactTracking: {
+    compacted: false,
+    turnCounter: 0,
+    consecutiveFailures: 0,
+    rapidRefills: 0,
+  },
+  lastRound: '',
   repeats: 0,
   transition: undefined,
   ...input,
   ...freshIteration,
+  clock: { stands: false, usedMs: input.clock?.usedMs ?? 0, startedAtMs },
   ending: undefined,
   limits: limitsOf(input.limits),
 });
@@ -236,7 +284,24 @@ export const affordableTokens = (s: QueryState) =>
     : Number.MAX_SAFE_INTEGER;
 /** `max_tokens` of the next request. */
 export const outputCap = (s: QueryState) =>
-  Math.min(s.maxOutputTokensOverride ?? s.limits.outputTokens, affordableTokens(s));
+  Math.min(
+    s.maxOutputTokensOverride ?? s.limits.outputTokens,
+    s.limits.outputTokensMax, // of this model: the cap may have been raised for another one
+    affordableTokens(s),
+  );
+
+/** What `max_output_tokens_escalate` raises the cap to. */
+export const raisedCap = ({ limits }: QueryState) =>
+  Math.min(limits.outputTokensEscalated, limits.outputTokensMax);
+/** A subagent has no token budget of its own, whatever its limits say. */
+export const tokenBudgetOf = (s: QueryState) =>
+  checkTokenBudget(
+    s.budgetTracker,
+    s.querySource === 'main' ? s.agentId : s.querySource,
+    s.limits.tokenBudget,
+    s.outputTokens,
+    s.limits.tokenNudgesMax,
+  );
 
 /** What is left of a query. */
 export interface QueryResult {
@@ -246,9 +311,11 @@ export interface QueryResult {
   readonly history: Cursor;
   readonly turnCount: number;
   readonly answerCount: number;
+  readonly spentUsd: number;
   readonly stopReason: StopReason | undefined;
   readonly stopHookOverridden: boolean;
-  readonly autoCompactTracking: CompactTracking;
+  /** For the next query of the session. */
+  readonly autoCompactTracking: AutoCompactTracking;
 }
 export const resultOf = (s: QueryState): QueryResult => ({
   reason: s.ending ?? 'model_error',
@@ -257,9 +324,11 @@ export const resultOf = (s: QueryState): QueryResult => ({
   history: s.history,
   turnCount: s.turnCount,
   answerCount: s.answerCount,
+  spentUsd: s.spentUsd,
   stopReason: s.stopReason,
   stopHookOverridden: s.stopHookOverridden,
-  autoCompactTracking: s.autoCompactTracking,
+  // a breaker that stayed open would end every further query of the session at once
+  autoCompactTracking: { ...s.autoCompactTracking, rapidRefills: 0 },
 });
 
 /** History, then what is added to it. */
@@ -268,14 +337,15 @@ export const carry = (history: Cursor, more: readonly MessageRef[]): Cursor => (
   head: more.reduce((head, { uuid }) => headAfter(head, uuid), history.head),
   count: history.count + more.length,
 });
-const has = (s: QueryState, ...kinds: readonly MessageRef['kind'][]) =>
-  s.attempt.some((m) => kinds.includes(m.kind));
 /**
  * A call of this iteration is with the executor, or was. From here on nothing may be taken back.
  */
-export const handedOver = (s: QueryState) => s.openToolUses.length > 0 || has(s, 'tool_use');
+export const handedOver = (s: QueryState) => s.callCount > 0;
 /** Something that the user would miss: text or a call. Thinking alone is not worth keeping. */
-export const saidSomething = (s: QueryState) => handedOver(s) || has(s, 'text');
+export const saidSomething = (s: QueryState) =>
+  handedOver(s) || s.attempt.some(({ kind }) => kind === 'text');
+/** Subagents' and the user's queries. Only these compact, run stop hooks or go on for a budget. */
+export const isLoop = (s: QueryState) => s.querySource === 'main' || s.querySource === 'subagent';
 
 /** What is wrong with this iteration's answer, so that it cannot simply stand. */
 export type Flaw =
@@ -310,24 +380,27 @@ const flawOfFailure: Record<FailureClass, Flaw> = {
   blocking_limit: 'blocking_limit',
   bug: 'bug',
 };
-/** Derived from the facts each time, never stored: a stored verdict could disagree with them. */
+/**
+ * Derived from the facts each time, never stored: a stored verdict could disagree with them. After a
+ * call the flaw is the same; it is looked at when the calls have been answered.
+ */
 export const flawOf = (s: QueryState): Flaw | undefined => {
   if (s.withheld) {
     const flaw = flawOfFailure[s.withheld.class];
-    return saidSomething(s) && (flaw === 'api' || flaw === 'transport') ? 'stream_broke' : flaw;
+    if (flaw === 'api' || flaw === 'transport') return saidSomething(s) ? 'stream_broke' : flaw;
+    // sent once and refused, then made shorter and still above our own limit
+    return flaw === 'blocking_limit' && s.wasRefusedAsTooLong ? 'prompt_too_long' : flaw;
   }
   switch (s.stopReason) {
     case undefined:
+    case 'pause_turn':
       return undefined;
     case 'refusal':
       return 'refusal';
-    case 'pause_turn':
-      return undefined;
     case 'max_tokens':
       return 'max_output_tokens';
-    // A round with calls is complete: the next iteration compacts before it asks.
     case 'model_context_window_exceeded':
-      return handedOver(s) ? undefined : 'prompt_too_long';
+      return 'prompt_too_long';
     case 'tool_use':
       return handedOver(s) ? undefined : 'malformed_tool_use';
     case 'end_turn':

@@ -2,18 +2,39 @@
  * The only map from the option names of the official Agent SDK to the engine's configuration. The
  * CLI's flags and the library's `query()` both come through here.
  */
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
-import type { CanUseTool, PermissionMode } from '../services/permissions/types.ts';
+import type {
+  CanUseTool,
+  PermissionMode,
+  ToolPermissionContext,
+} from '../services/permissions/types.ts';
+import type { Tool } from '../services/tools/tool.ts';
 import type {
   AgentDefinition,
+  AppState,
+  Gates,
   HookCallbackMatcher,
   MCPServerConnection,
   SDKStatus,
 } from './config.ts';
-import type { QueryEngine } from './query-engine.ts';
+import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
+import { QueryEngine } from './query-engine.ts';
+import { SessionToolState } from './session.ts';
+import {
+  type LoadedSettings,
+  loadSettings,
+  merged,
+  type SettingSource,
+  type Settings,
+} from './settings.ts';
+import { UsageError } from './usage-error.ts';
 
-export type SettingSource = 'user' | 'project' | 'local';
+/** A larger file is no instruction but an accident. */
+const MEMORY_BYTES_MAX = 256 << 10;
 
 /** Options with the official SDK's names and meanings; what is ours stands at the end. */
 export interface Options {
@@ -75,18 +96,206 @@ export interface Options {
   readonly onStatus?: (status: SDKStatus) => void;
 }
 
-/** A mistake of the caller: an unknown model, unreadable settings, no key. Exit code 2 in the CLI. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
+/** In-between: what a host may do with an engine is on the engine. */
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads settings and environment as far as the options say, checks everything, and makes an engine.
  * Writes nothing and asks no network.
- * @param environment `process.env` of the host; the names that are read stand in `docs/environment.md`.
+ * @param environment `process.env` of the host; the names that are read stand in
+ * `docs/environment.md`. Options and settings win over it.
  * @throws UsageError with cause and remedy in one line.
  */
-export declare function engineFromOptions(
+export async function engineFromOptions(
   options: Options,
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<QueryEngine>;
+  environment: Environment,
+): Promise<QueryEngine> {
+  refuseWhatIsNotYet(options);
+  const cwd = folderNamed(options.cwd ?? process.cwd());
+  const home = environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
+  const sources = options.settingSources ?? ['user'];
+  const loaded = await loadSettings({
+    cwd,
+    home,
+    sources,
+    ...(options.settings === undefined ? {} : { flag: options.settings }),
+  });
+  const settings = merged(loaded);
+  const model = modelAccess(options, environment);
+  const env = { ...environment, ...options.env, ...settings.env };
+  const permissions = permissionContext(options, loaded);
+  let appState: AppState = {
+    toolPermissionContext: permissions,
+    mcp: { clients: options.mcpClients ?? [] },
+    todos: [],
+    fileHistory: {},
+    fastMode: false,
+  };
+  return new QueryEngine({
+    ...given(options, settings),
+    cwd,
+    home,
+    env,
+    model,
+    userSpecifiedModel: modelNamed(
+      options.model ?? settings.model ?? environment.ANTHROPIC_MODEL,
+      model,
+    ),
+    ...(options.fallbackModel === undefined
+      ? {}
+      : { fallbackModel: modelNamed(options.fallbackModel, model) }),
+    tools: await builtInTools(options),
+    commands: [],
+    mcpClients: options.mcpClients ?? [],
+    agents: Object.entries(options.agents ?? {}).map(([name, agent]) => ({ name, ...agent })),
+    getAppState: () => appState,
+    setAppState: (change) => {
+      appState = change(appState);
+    },
+    readFileCache: new SessionToolState(),
+    gates: gatesFrom(settings),
+    limits: limitsFrom(environment),
+    hookSettings: loaded.flatMap(({ source, file, settings: { hooks } }) =>
+      hooks === undefined ? [] : [{ source, file, hooks }],
+    ),
+    memory: memoryOf(cwd, home, sources),
+    ...windowFrom(settings, environment),
+  });
+}
+
+/** Options and settings that become fields of the same meaning. Options win. */
+function given(options: Options, settings: Settings) {
+  const { systemPrompt } = options;
+  const preset = typeof systemPrompt === 'object' ? systemPrompt : undefined;
+  const thinking: ThinkingConfig | undefined =
+    options.thinking ??
+    (options.maxThinkingTokens === undefined
+      ? undefined
+      : options.maxThinkingTokens > 0
+        ? { type: 'enabled', budgetTokens: options.maxThinkingTokens }
+        : { type: 'disabled' });
+  return defined({
+    abortController: options.abortController,
+    appendSystemPrompt: options.appendSystemPrompt ?? preset?.append,
+    bare: options.bare,
+    canUseTool: options.canUseTool,
+    customSystemPrompt: typeof systemPrompt === 'string' ? systemPrompt : undefined,
+    hookCallbacks: options.hooks,
+    includeHookEvents: options.includeHookEvents,
+    includePartialMessages: options.includePartialMessages,
+    jsonSchema: options.outputFormat?.schema,
+    maxBudgetUsd: options.maxBudgetUsd,
+    maxDurationMs: options.maxDurationMs ?? settings.maxDurationMs,
+    maxOutputTokens: options.maxOutputTokens ?? settings.maxOutputTokens,
+    maxTurns: options.maxTurns,
+    persistSession: options.persistSession,
+    replayUserMessages: options.replayUserMessages,
+    sessionId: options.sessionId,
+    setSDKStatus: options.onStatus,
+    taskBudget: options.taskBudget,
+    thinkingConfig: thinking,
+    tokenBudget: options.tokenBudget ?? settings.tokenBudget,
+    verbose: options.verbose,
+  });
+}
+
+/** Without the fields that nobody gave. */
+function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+function refuseWhatIsNotYet(options: Options): void {
+  const late = (['resume', 'continue', 'forkSession', 'resumeSessionAt'] as const).find(
+    (name) => options[name],
+  );
+  if (late !== undefined) {
+    throw new UsageError(`${late}: not yet: sessions cannot be resumed in this version`);
+  }
+}
+
+function folderNamed(cwd: string): string {
+  const folder = resolve(cwd);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(folder);
+  throw new UsageError(`working folder ${folder} does not exist or is no folder`);
+}
+
+/** Rules with their source; the host's own count as flags. */
+function permissionContext(
+  options: Options,
+  loaded: readonly LoadedSettings[],
+): ToolPermissionContext {
+  const settings = merged(loaded);
+  const mode = options.permissionMode ?? (settings.permissions?.defaultMode as PermissionMode);
+  if (mode === 'bypassPermissions' && !options.allowDangerouslySkipPermissions) {
+    throw new UsageError(
+      'bypassPermissions must be allowed twice: add --allow-dangerously-skip-permissions',
+    );
+  }
+  return {
+    mode: mode ?? 'default',
+    isBypassAvailable: options.allowDangerouslySkipPermissions === true,
+    additionalDirectories: [
+      ...(options.additionalDirectories ?? []),
+      ...loaded.flatMap(({ settings: one }) => one.permissions?.additionalDirectories ?? []),
+    ],
+    rules: [
+      ...loaded.map(({ source, settings: { permissions } }) => ({
+        source,
+        allow: permissions?.allow ?? [],
+        deny: permissions?.deny ?? [],
+        ask: permissions?.ask ?? [],
+      })),
+      {
+        source: 'flag',
+        allow: options.allowedTools ?? [],
+        deny: options.disallowedTools ?? [],
+        ask: [],
+      },
+    ],
+  };
+}
+
+/** The tools that are offered: those that are named, without those that are denied as a whole. */
+async function builtInTools(options: Options): Promise<readonly Tool[]> {
+  const { builtInTools: all } = await import('../services/tools/built-in.ts');
+  const { tools: wanted } = options;
+  const names = Array.isArray(wanted) ? new Set(wanted as readonly string[]) : undefined;
+  return all().filter(
+    ({ name }) => (names?.has(name) ?? true) && !options.disallowedTools?.includes(name),
+  );
+}
+
+const gatesFrom = (settings: Settings): Partial<Gates> =>
+  defined({
+    autocompact: settings.autoCompactEnabled,
+    reactiveCompact: settings.reactiveCompactEnabled,
+    contextCollapse: settings.contextCollapse,
+    emitToolUseSummaries: settings.emitToolUseSummaries,
+  });
+
+const limitsFrom = (environment: Environment) =>
+  defined({
+    retryBaseMs: numberFrom(environment, 'ESCAPEMENT_RETRY_BASE_MS'),
+    retriesMax: numberFrom(environment, 'ESCAPEMENT_MAX_RETRIES'),
+  });
+
+const windowFrom = (settings: Settings, environment: Environment) =>
+  defined({
+    autoCompactWindow:
+      settings.autoCompactWindow ?? numberFrom(environment, 'ESCAPEMENT_AUTOCOMPACT_WINDOW'),
+    mcpToolMs: numberFrom(environment, 'MCP_TOOL_TIMEOUT'),
+  });
+
+/** Instructions of the user, then of the project, as far as the host names those sources. */
+function memoryOf(cwd: string, home: string, sources: readonly SettingSource[]): readonly string[] {
+  const files = [
+    ...(sources.includes('user') ? [join(home, 'AGENTS.md'), join(home, 'CLAUDE.md')] : []),
+    ...(sources.includes('project') ? [join(cwd, 'AGENTS.md'), join(cwd, 'CLAUDE.md')] : []),
+  ];
+  return files.flatMap((file) => {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (!stats?.isFile() || stats.size > MEMORY_BYTES_MAX) return [];
+    return [`From ${file}:\n${readFileSync(file, 'utf8')}`];
+  });
+}

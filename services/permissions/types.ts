@@ -28,7 +28,12 @@ export type PermissionDecision =
       readonly interrupt?: boolean;
       readonly because: string;
     }
-  | { readonly behavior: 'ask'; readonly because: string };
+  | {
+      readonly behavior: 'ask';
+      readonly because: string;
+      /** An ask rule says so: a hook that allows does not lift it. */
+      readonly isFirm?: boolean;
+    };
 
 /** Rules and mode alone, without asking anybody. Pure but for looking at real paths. */
 export type Judge = (

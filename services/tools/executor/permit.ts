@@ -1,0 +1,269 @@
+/**
+ * May this call run, and with which input? Hooks first, then rules and mode, then whoever can be
+ * asked. An input that was edited is parsed again and judged again: nobody edits past a deny rule.
+ */
+import type { HookVerdict } from '../../hooks/types.ts';
+import type { CanUseTool, PermissionDecision } from '../../permissions/types.ts';
+import type { ParsedInput, Tool, ToolInput } from '../tool.ts';
+import { type Answer, answers, failed, messageOf } from './answer.ts';
+import type { ExecutorDeps } from './deps.ts';
+
+/** A call that is known, readable and parsed. */
+export interface ReadyCall {
+  readonly id: string;
+  readonly tool: Tool;
+  readonly input: ToolInput;
+  /** Aborted by the host or by the end of the query; the tool's deadline is another matter. */
+  readonly signal: AbortSignal;
+}
+
+/** Told when a person begins and ends to be asked: the clock of the chart stands still between. */
+export interface Asking {
+  asked(question: string): void;
+  answered(question: string): void;
+}
+
+export type Permit = { readonly contexts: readonly string[]; readonly input: ToolInput } & (
+  | { readonly kind: 'run'; readonly isEdited: boolean }
+  | {
+      readonly kind: 'refused';
+      readonly answer: Answer;
+      /** Somebody said no; else the call could not be made at all. */
+      readonly isDenial: boolean;
+      readonly interrupts: boolean;
+      /** A hook stops the turn: nothing else of the round begins. */
+      readonly stops?: string;
+    }
+  /** The host decides later, in another process maybe. The call stays open. */
+  | { readonly kind: 'deferred'; readonly isEdited: boolean }
+);
+
+/** *Contract:* never throws: whatever breaks on the way is a refusal. */
+export async function permit(call: ReadyCall, deps: ExecutorDeps, asking: Asking): Promise<Permit> {
+  const verdict = await deps.runHooks('PreToolUse', hookFieldsOf(call), {
+    matchQuery: call.tool.name,
+    toolUseId: call.id,
+    signal: call.signal,
+  });
+  for (const warning of verdict.warnings) deps.onWarning(warning);
+  const contexts = verdict.additionalContext;
+  const stop = (answer: Answer, more: Partial<Refusal> = {}): Permit => ({
+    ...{ kind: 'refused', isDenial: true, interrupts: false, contexts, input: call.input },
+    answer,
+    ...more,
+  });
+
+  if (verdict.prevented) {
+    const { reason } = verdict.prevented;
+    const answer = answers.notRun(`a hook has stopped the turn: ${reason}`);
+    return stop(answer, { stops: reason, isDenial: false });
+  }
+  const edited = await edit(call, verdict.updatedInput, 'a hook');
+  if (!edited.ok) return stop(edited.answer, { isDenial: false });
+  const no = hookDenial(verdict);
+  if (no !== undefined) return stop(failed(no));
+  const asEdited: ReadyCall = { ...call, input: edited.input };
+  if (verdict.permission?.decision === 'defer') {
+    return { kind: 'deferred', contexts, input: edited.input, isEdited: edited.isEdited };
+  }
+
+  const decision = await decide(asEdited, deps, verdict, asking);
+  if (decision.kind === 'no') {
+    const { isDenial, interrupts } = decision;
+    return stop(decision.answer, { isDenial, interrupts });
+  }
+  const isEdited = edited.isEdited || decision.isEdited;
+  return { kind: 'run', contexts, input: decision.input, isEdited };
+}
+
+type Refusal = Extract<Permit, { kind: 'refused' }>;
+
+/** What hooks, rules and hosts are told of a call. */
+export const hookFieldsOf = (call: Pick<ReadyCall, 'id' | 'tool' | 'input'>) => ({
+  tool_name: call.tool.name,
+  tool_input: call.input,
+  tool_use_id: call.id,
+});
+
+function hookDenial(verdict: HookVerdict): string | undefined {
+  if (verdict.permission?.decision === 'deny') {
+    return verdict.permission.reason || 'A hook has denied this call.';
+  }
+  return verdict.blocked.length > 0 ? verdict.blocked.join('\n') : undefined;
+}
+
+type Edited =
+  | { readonly ok: true; readonly input: ToolInput; readonly isEdited: boolean }
+  | { readonly ok: false; readonly answer: Answer };
+
+async function edit(
+  call: ReadyCall,
+  updated: ToolInput | undefined,
+  editor: string,
+): Promise<Edited> {
+  if (updated === undefined) return { ok: true, input: call.input, isEdited: false };
+  const parsed = await parseInput(call.tool, updated);
+  return parsed.ok
+    ? { ok: true, input: parsed.input, isEdited: true }
+    : { ok: false, answer: answers.badEdit(call.tool, editor, parsed.message) };
+}
+
+/** A tool whose parser throws has refused the input. */
+export async function parseInput(tool: Tool, input: unknown): Promise<ParsedInput> {
+  try {
+    return await tool.parse(input);
+  } catch (error) {
+    return { ok: false, message: messageOf(error) };
+  }
+}
+
+type Decision =
+  | { readonly kind: 'yes'; readonly input: ToolInput; readonly isEdited: boolean }
+  | {
+      readonly kind: 'no';
+      readonly answer: Answer;
+      readonly isDenial: boolean;
+      readonly interrupts: boolean;
+    };
+const no = (text: string, interrupts = false): Decision => ({
+  ...{ kind: 'no', answer: failed(text), isDenial: true },
+  interrupts,
+});
+
+async function decide(
+  call: ReadyCall,
+  deps: ExecutorDeps,
+  verdict: HookVerdict,
+  asking: Asking,
+): Promise<Decision> {
+  const judged = await judge(call, deps);
+  const hook = verdict.permission;
+  switch (judged.behavior) {
+    case 'deny': // a rule: no hook lifts it
+      return no(judged.message, judged.interrupt);
+    case 'allow': {
+      const edited = await edit(call, judged.updatedInput, 'a permission rule');
+      if (!edited.ok) return { ...edited, kind: 'no', isDenial: false, interrupts: false };
+      if (hook?.decision !== 'ask') return { kind: 'yes', ...edited };
+      return ask({ ...call, input: edited.input }, deps, hook.reason || 'a hook asks', asking);
+    }
+    case 'ask':
+      if (hook?.decision === 'allow' && judged.isFirm !== true) {
+        return { kind: 'yes', input: call.input, isEdited: false };
+      }
+      return ask(call, deps, judged.because, asking);
+  }
+}
+
+/** Fails closed: a judge that cannot judge has said no. */
+async function judge(call: ReadyCall, deps: ExecutorDeps): Promise<PermissionDecision> {
+  try {
+    return await deps.judge(call.tool, call.input, deps.permissionContext(), deps.cwd());
+  } catch (error) {
+    const because = `the permission rules could not be applied: ${messageOf(error)}`;
+    return { behavior: 'deny', message: `Not allowed: ${because}`, because };
+  }
+}
+
+type HostAnswer = Awaited<ReturnType<CanUseTool>>;
+
+async function ask(
+  call: ReadyCall,
+  deps: ExecutorDeps,
+  because: string,
+  asking: Asking,
+): Promise<Decision> {
+  const { name } = call.tool;
+  if (deps.permissionContext().mode === 'dontAsk') {
+    return no(`${name} needs a permission (${because}), and in this mode nobody is asked.`);
+  }
+  if (!deps.canUseTool) {
+    return no(
+      `${name} needs a permission (${because}), and there is nobody who could be asked. Only what the rules or the mode allow can run here.`,
+    );
+  }
+  const question = deps.uuid();
+  asking.asked(question);
+  const answer = await askHost(call, deps, deps.canUseTool, because);
+  asking.answered(question);
+  if (answer.behavior === 'deny') return no(answer.message, answer.interrupt === true);
+
+  if (answer.updatedPermissions && answer.updatedPermissions.length > 0) {
+    deps.onPermissionUpdates?.(answer.updatedPermissions);
+  }
+  const edited = await edit(call, answer.updatedInput, 'the host');
+  if (!edited.ok) return { ...edited, kind: 'no', isDenial: false, interrupts: false };
+  if (!edited.isEdited || sameJson(edited.input, call.input)) {
+    return { kind: 'yes', input: call.input, isEdited: false };
+  }
+  const again = await judge({ ...call, input: edited.input }, deps);
+  return again.behavior === 'deny' ? no(again.message) : { kind: 'yes', ...edited };
+}
+
+/** Hosts often hand back the input that they were shown: that is no edit. */
+const sameJson = (a: ToolInput, b: ToolInput) => JSON.stringify(a) === JSON.stringify(b);
+
+/** Exactly one answer, whatever the host does: throws, answers nonsense, or never answers. */
+async function askHost(
+  call: ReadyCall,
+  deps: ExecutorDeps,
+  canUseTool: CanUseTool,
+  because: string,
+): Promise<HostAnswer> {
+  const suggestions = deps.suggest?.(call.tool, call.input);
+  const aborted = onAbort(call.signal);
+  try {
+    const answer: unknown = await Promise.race([
+      canUseTool(call.tool.name, call.input, {
+        signal: call.signal,
+        toolUseID: call.id,
+        decisionReason: because,
+        ...(suggestions ? { suggestions } : {}),
+      }),
+      aborted.promise,
+    ]);
+    return checked(answer);
+  } catch (error) {
+    return denial(`Tool permission request failed: ${messageOf(error)}`);
+  } finally {
+    aborted.dispose();
+  }
+}
+
+const denial = (message: string): HostAnswer => ({ behavior: 'deny', message });
+
+function checked(answer: unknown): HostAnswer {
+  if (answer === undefined) return denial('Interrupted before the permission was given.');
+  const wrong = (what: string) => denial(`Tool permission request failed: ${what}`);
+  if (!isRecord(answer)) return wrong('the answer is no object');
+  const { behavior, message, interrupt, updatedInput, updatedPermissions } = answer;
+  if (behavior === 'deny') {
+    const text = typeof message === 'string' && message.trim() ? message : 'Permission denied.';
+    return { behavior, message: text, interrupt: interrupt === true };
+  }
+  if (behavior !== 'allow') return wrong(`"behavior" is ${JSON.stringify(behavior)}`);
+  if (updatedInput != null && !isRecord(updatedInput)) return wrong('"updatedInput" is no object');
+  if (updatedPermissions != null && !Array.isArray(updatedPermissions)) {
+    return wrong('"updatedPermissions" is no list');
+  }
+  return {
+    behavior,
+    ...(updatedInput == null ? {} : { updatedInput }),
+    ...(updatedPermissions == null ? {} : { updatedPermissions }),
+  };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** Resolves with `undefined` when the signal aborts. Disposing takes the listener off again. */
+export function onAbort(signal: AbortSignal): { promise: Promise<undefined>; dispose(): void } {
+  let resolve: (value: undefined) => void = () => {};
+  const promise = new Promise<undefined>((settle) => {
+    resolve = settle;
+  });
+  const listener = () => resolve(undefined);
+  if (signal.aborted) listener();
+  else signal.addEventListener('abort', listener, { once: true });
+  return { promise, dispose: () => signal.removeEventListener('abort', listener) };
+}

@@ -1,0 +1,115 @@
+/** BashOutput and KillShell: the shells that run beside the conversation. */
+import { createContext, Script } from 'node:vm';
+import type { ToolContext, ToolOutput } from '../tool.ts';
+import { joinOutput } from './bash-result.ts';
+import { shellLimits } from './limits.ts';
+import { type BackgroundShell, isRunning, type ShellSession, shellSessionOf } from './shell-session.ts';
+
+/** What it has printed since the last look, and how it is. */
+export const lookAtShell = (
+  input: { readonly bash_id: string; readonly filter?: string | undefined },
+  context: ToolContext,
+): ToolOutput => {
+  const session = shellSessionOf(context.state, context.cwd);
+  const shell = session.find(input.bash_id);
+  if (!shell) return unknownShell(input.bash_id, session);
+  const filter = input.filter === undefined ? everything : lineFilter(input.filter);
+  if (!filter.ok) return { content: filter.message, isError: true };
+  const status = statusOf(shell);
+  if (status.name !== 'running') shell.unread.end();
+  const text = filter.apply(joinOutput(shell.unread.take(), { kind: 'none' }));
+  if (text === undefined) {
+    return { content: 'The filter takes too long on this output; use a simpler one.', isError: true };
+  }
+  return {
+    content: [text, `Status: ${status.text}`].filter((part) => part).join('\n\n'),
+    data: { shellId: shell.id, status: status.name, exitCode: status.exitCode, stdout: text },
+  };
+};
+
+/** Ends it and everything that it has started. */
+export const killShell = async (
+  input: { readonly shell_id: string },
+  context: ToolContext,
+): Promise<ToolOutput> => {
+  const session = shellSessionOf(context.state, context.cwd);
+  const shell = session.find(input.shell_id);
+  if (!shell) return unknownShell(input.shell_id, session);
+  if (!isRunning(shell)) {
+    return { content: `Shell ${shell.id} has ended already: ${statusOf(shell).text}` };
+  }
+  shell.wasKilled = true;
+  await shell.group.stop(shellLimits.killGraceMs);
+  shell.group.release();
+  return { content: `Shell ${shell.id} was ended: ${shell.command}` };
+};
+
+const unknownShell = (id: string, session: ShellSession): ToolOutput => ({
+  content:
+    session.ids.length === 0
+      ? `There is no shell ${id}; none was started in the background.`
+      : `There is no shell ${id}. Known: ${session.ids.join(', ')}`,
+  isError: true,
+});
+
+interface Status {
+  readonly name: 'running' | 'completed' | 'failed' | 'killed';
+  readonly text: string;
+  readonly exitCode: number | null;
+}
+
+const statusOf = (shell: BackgroundShell): Status => {
+  if (isRunning(shell)) return { name: 'running', text: 'running', exitCode: null };
+  if (shell.wasKilled) return { name: 'killed', text: 'ended by KillShell', exitCode: null };
+  const { end } = shell;
+  switch (end?.how) {
+    case undefined:
+      return { name: 'running', text: 'running', exitCode: null };
+    case 'exited': {
+      const text = `ended with exit code ${end.code}`;
+      return { name: end.code === 0 ? 'completed' : 'failed', text, exitCode: end.code };
+    }
+    case 'signalled':
+      return { name: 'failed', text: `ended by signal ${end.signal}`, exitCode: null };
+    case 'failed':
+      return { name: 'failed', text: `could not be started: ${end.detail}`, exitCode: null };
+    case 'timedOut':
+    case 'aborted':
+      return { name: 'killed', text: 'was ended', exitCode: null };
+  }
+};
+
+type LineFilter =
+  | { readonly ok: true; apply(text: string): string | undefined }
+  | { readonly ok: false; readonly message: string };
+
+const everything: LineFilter = { ok: true, apply: (text) => text };
+
+/**
+ * Keeps the lines that match. The expression comes from the model and may be one that never ends:
+ * only a context of its own can be given a deadline.
+ */
+const lineFilter = (source: string): LineFilter => {
+  if (source.length > shellLimits.filterCharsMax) {
+    return { ok: false, message: `The filter is longer than ${shellLimits.filterCharsMax} characters.` };
+  }
+  try {
+    new RegExp(source);
+  } catch (error) {
+    return { ok: false, message: `The filter is no regular expression: ${String(error)}` };
+  }
+  return {
+    ok: true,
+    apply: (text) => {
+      const script = new Script(
+        'const e = new RegExp(source); text.split("\\n").filter((l) => e.test(l)).join("\\n")',
+      );
+      try {
+        const context = createContext({ source, text });
+        return String(script.runInContext(context, { timeout: shellLimits.filterMs }));
+      } catch {
+        return undefined;
+      }
+    },
+  };
+};

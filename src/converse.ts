@@ -1,0 +1,96 @@
+/**
+ * Between the model service and the chart: complete blocks and endings go through the chart, deltas
+ * go around it to the host, and a host that is slow slows the stream down.
+ */
+import type { Line } from '../services/as-actor.ts';
+import type { CallModel, ModelEvent, Usage } from '../services/model/types.ts';
+import type { ToolInput } from '../services/tools/tool.ts';
+import type { QueryScope } from './query-scope.ts';
+
+/** A tool that is not there is answered at once; its deadline only has to be above that. */
+const UNKNOWN_TOOL_MS = 10_000;
+
+/** One request. Resolves when the last word was said, or nobody listens any more. */
+export async function converse(
+  line: Line<{ type: string }>,
+  callModel: CallModel,
+  scope: QueryScope,
+): Promise<void> {
+  const { state, signal } = line;
+  const startedAt = performance.now();
+  scope.session.config.setSDKStatus?.('requesting');
+  scope.system({ subtype: 'status', status: 'requesting' });
+  const request = scope.requestOf(state, signal);
+  try {
+    for await (const event of callModel(request)) {
+      pass(event, request.model, line, scope);
+      await scope.queue.room();
+    }
+  } finally {
+    scope.turn.apiMs += performance.now() - startedAt;
+    scope.session.config.setSDKStatus?.(null);
+  }
+}
+
+function pass(
+  event: ModelEvent,
+  model: string,
+  { state, send }: Line<{ type: string }>,
+  scope: QueryScope,
+): void {
+  const { session, turn } = scope;
+  switch (event.type) {
+    case 'opened':
+      return send({ type: 'stream.opened' });
+    case 'raw':
+      return passRaw(event, scope);
+    case 'dropped':
+      return scope.retract(event.messageUuid);
+    case 'block':
+      return send({ type: 'stream.message', message: refOf(session.log.put(event.message)) });
+    case 'toolUse': {
+      const { id, name, input } = event.block;
+      const tool = session.tools().find((one) => one.name === name);
+      const deadlineMs = tool?.deadlineMs(input as ToolInput) ?? UNKNOWN_TOOL_MS;
+      const message = refOf(session.log.put(event.message));
+      return send({ type: 'stream.toolUse', id, deadlineMs, message });
+    }
+    case 'warning':
+      return scope.warn(event.text);
+    case 'ended': {
+      const usd = session.bill(model, event.usage);
+      const tokens = session.tokens.noteUsage(state.history.head, event.usage);
+      const outputTokens = event.usage.output_tokens;
+      return send({
+        type: 'stream.ended',
+        stopReason: event.stopReason,
+        tokens,
+        outputTokens,
+        usd,
+      });
+    }
+    case 'failed': {
+      const usd = event.usage ? session.bill(model, event.usage as Usage) : 0;
+      turn.stopDetails = undefined;
+      return send({ type: 'request.failed', failure: event.failure, usd });
+    }
+  }
+}
+
+function passRaw(event: Extract<ModelEvent, { type: 'raw' }>, scope: QueryScope): void {
+  if (!scope.includePartialMessages) return;
+  if (event.messageUuid !== undefined) scope.turn.show(event.messageUuid);
+  scope.queue.push({
+    type: 'stream_event',
+    event: event.event,
+    parent_tool_use_id: null,
+    uuid: scope.uuid(),
+    session_id: scope.session.id,
+    ...(event.messageUuid === undefined ? {} : { message_uuid: event.messageUuid }),
+  });
+}
+
+/** The chart knows of a message what its guards read, and no more. */
+function refOf({ uuid, role, kind, toolUseId }: import('../services/messages.ts').LogMessage) {
+  return { uuid, role, kind, ...(toolUseId === undefined ? {} : { toolUseId }) };
+}

@@ -1,0 +1,124 @@
+/** From what the host submits to what the model is asked: commands, hooks, a budget in the words. */
+import type { TerminalReason } from '../machines/reasons.ts';
+import type { ContentBlock, LogMessage } from '../services/messages.ts';
+import type { Command, Prompt } from './config.ts';
+import { budgetInPrompt } from './prompt-budget.ts';
+import type { Session } from './session.ts';
+import { messageToWire, systemToWire } from './to-wire.ts';
+import type { SDKMessage } from './wire.ts';
+
+export interface ProcessedInput {
+  /** What goes into history. */
+  readonly messages: readonly LogMessage[];
+  /** `false`: the prompt was answered without the model. */
+  readonly shouldQuery: boolean;
+  /** The answer then, and how the turn ends. */
+  readonly text: string;
+  readonly reason: TerminalReason;
+  /** What the host hears before the query. */
+  readonly replies: readonly SDKMessage[];
+  /** Output tokens that the words of the prompt grant. */
+  readonly tokenBudget: number | undefined;
+}
+
+export interface Submission {
+  readonly prompt: Prompt;
+  readonly uuid: string;
+  readonly isMeta: boolean;
+  readonly isFirst: boolean;
+  readonly session: Session;
+  readonly commands: readonly Command[];
+  readonly signal: AbortSignal;
+}
+
+/** @throws when the prompt is empty: nothing can be asked. */
+export async function acceptPrompt(submission: Submission): Promise<ProcessedInput> {
+  const { prompt, session, commands, signal, isFirst } = submission;
+  const content = blocksOf(prompt);
+  const text = textOf(content);
+  const command = commandIn(text, commands);
+  if (command?.command.type === 'local') {
+    return answered(await command.command.run(command.argument), 'completed');
+  }
+  const asked = command ? [textBlock(await command.command.expand(command.argument))] : content;
+
+  const contexts: string[] = [];
+  const warnings: string[] = [];
+  if (isFirst) {
+    const source = session.config.initialMessages?.length ? 'resume' : 'startup';
+    const verdict = await session.runHooks(
+      'SessionStart',
+      { source },
+      { matchQuery: source, signal },
+    );
+    contexts.push(...verdict.additionalContext);
+    warnings.push(...verdict.warnings);
+  }
+  const verdict = await session.runHooks('UserPromptSubmit', { prompt: text }, { signal });
+  warnings.push(...verdict.warnings);
+  const refusal = verdict.prevented?.reason ?? verdict.blocked[0];
+  if (refusal !== undefined) {
+    const why = `A hook stopped this prompt: ${refusal}`;
+    return { ...answered(why, 'hook_stopped'), replies: [inform(session, 'warning', why)] };
+  }
+  contexts.push(...verdict.additionalContext);
+  const message = promptMessage(submission, [...asked, ...contexts.map(textBlock)]);
+  return {
+    messages: [message],
+    shouldQuery: true,
+    text: '',
+    reason: 'completed',
+    replies: [
+      ...warnings.map((warning) => inform(session, 'warning', warning)),
+      ...(session.config.replayUserMessages
+        ? [{ ...messageToWire(message, session.id), isReplay: true } as SDKMessage]
+        : []),
+    ],
+    tokenBudget: budgetInPrompt(text),
+  };
+}
+
+function blocksOf(prompt: Prompt): readonly ContentBlock[] {
+  const blocks = typeof prompt === 'string' ? [textBlock(prompt)] : prompt;
+  const said = blocks.filter((block) => block.type !== 'text' || block.text.trim() !== '');
+  if (said.length === 0) throw new Error('the prompt is empty: say what is to be done');
+  return said;
+}
+
+const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
+const textOf = (blocks: readonly ContentBlock[]): string =>
+  blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+
+/** A text that only looks like a command (`/usr/bin is full`) is a prompt. */
+function commandIn(text: string, commands: readonly Command[]) {
+  const match = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim());
+  const command = commands.find(({ name }) => name === match?.[1]);
+  return command && { command, argument: match?.[2]?.trim() ?? '' };
+}
+
+function promptMessage(
+  { uuid, isMeta, session }: Submission,
+  content: readonly ContentBlock[],
+): LogMessage {
+  return {
+    uuid,
+    role: 'user',
+    kind: 'note',
+    origin: 'prompt',
+    timestamp: session.now().toISOString(),
+    content,
+    ...(isMeta ? { isMeta: true } : {}),
+  };
+}
+
+const inform = (session: Session, level: 'info' | 'warning', content: string): SDKMessage =>
+  systemToWire({ subtype: 'informational', level, content }, session.uuid(), session.id);
+
+const answered = (text: string, reason: TerminalReason): ProcessedInput => ({
+  messages: [],
+  shouldQuery: false,
+  text,
+  reason,
+  replies: [],
+  tokenBudget: undefined,
+});

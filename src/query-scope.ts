@@ -1,0 +1,64 @@
+/**
+ * What the services of one query share: the session they work in, the turn they work for, and the
+ * ways to the host that go around the chart.
+ */
+import type { QueryState } from '../machines/state.ts';
+import type { ModelRequest } from '../services/model/types.ts';
+import type { OutputQueue } from './output-queue.ts';
+import type { Session } from './session.ts';
+import { type SystemWord, systemToWire } from './to-wire.ts';
+import type { Turn } from './turn.ts';
+import type { SDKMessage } from './wire.ts';
+
+export interface ScopeParts {
+  readonly session: Session;
+  readonly turn: Turn;
+  readonly queue: OutputQueue<SDKMessage>;
+  readonly uuid: () => string;
+  readonly now: () => Date;
+  /** The request that a state stands for. */
+  readonly requestOf: (state: QueryState, signal: AbortSignal) => ModelRequest;
+  /** Hooks after sampling: asynchronous, without a say. */
+  readonly sampled: () => void;
+  readonly includePartialMessages: boolean;
+}
+
+export class QueryScope {
+  readonly session: Session;
+  readonly turn: Turn;
+  readonly queue: OutputQueue<SDKMessage>;
+  readonly uuid: () => string;
+  readonly now: () => Date;
+  readonly requestOf: ScopeParts['requestOf'];
+  readonly sampled: () => void;
+  readonly includePartialMessages: boolean;
+  /** Ends the query as the host's abort does. Set when the chart runs. */
+  interrupt: () => void = () => {};
+
+  constructor(parts: ScopeParts) {
+    this.session = parts.session;
+    this.turn = parts.turn;
+    this.queue = parts.queue;
+    this.uuid = parts.uuid;
+    this.now = parts.now;
+    this.requestOf = parts.requestOf;
+    this.sampled = parts.sampled;
+    this.includePartialMessages = parts.includePartialMessages;
+  }
+
+  system(word: SystemWord): void {
+    this.queue.push(systemToWire(word, this.uuid(), this.session.id));
+  }
+
+  warn(content: string): void {
+    this.system({ subtype: 'informational', level: 'warning', content });
+  }
+
+  /** Takes back a message, or the deltas under its uuid. Nothing is said of what was never shown. */
+  retract(uuid: string): void {
+    if (!this.turn.retract(uuid)) return;
+    this.session.transcript.note('tombstone', { uuid });
+    const envelope = { uuid: this.uuid(), session_id: this.session.id };
+    this.queue.push({ type: 'tombstone', message: { uuid }, ...envelope });
+  }
+}

@@ -1,0 +1,95 @@
+/** The last word on a turn. */
+import type { QueryResult } from '../machines/state.ts';
+import type { TerminalReason } from '../machines/reasons.ts';
+import type { Session } from './session.ts';
+import type { Turn } from './turn.ts';
+import type { ResultReason, SDKResultMessage } from './wire.ts';
+
+export type TurnOutcome =
+  | { readonly kind: 'queried'; readonly result: QueryResult }
+  /** Answered without the model: a command, a hook that stopped the prompt. */
+  | { readonly kind: 'answered'; readonly text: string; readonly reason: TerminalReason }
+  | { readonly kind: 'setupFailed'; readonly error: unknown };
+
+/** These end a turn as it was meant to end; every other reason is an error. */
+const noError: readonly ResultReason[] = [
+  'completed',
+  'stop_hook_prevented',
+  'hook_stopped',
+  'tool_deferred',
+];
+const subtypes: Partial<Record<ResultReason, SDKResultMessage['subtype']>> = {
+  max_turns: 'error_max_turns',
+  budget_exhausted: 'error_max_budget_usd',
+  structured_output_retry_exhausted: 'error_max_structured_output_retries',
+};
+/** For people, where nothing was withheld that says it better. */
+const sentences: Partial<Record<ResultReason, string>> = {
+  max_turns: 'The turn limit was reached before the model was done.',
+  budget_exhausted: 'The rest of the budget cannot pay for another model call.',
+  aborted_streaming: 'Interrupted.',
+  aborted_tools: 'Interrupted while tools were running.',
+  deadline_exceeded: 'The time limit of the turn was reached.',
+  no_progress: 'The same calls kept giving the same results.',
+  structured_output_retry_exhausted: 'The model gave no answer in the wanted shape.',
+  rapid_refill_breaker: 'The context window fills again right after each summary.',
+};
+
+export function resultMessage(
+  turn: Turn,
+  outcome: TurnOutcome,
+  session: Session,
+): SDKResultMessage {
+  const reason = reasonOf(outcome);
+  const isError = !noError.includes(reason);
+  const used = session.usage.since(turn.usageBefore);
+  const total = session.usage.snapshot();
+  const result = outcome.kind === 'queried' ? outcome.result : undefined;
+  return {
+    type: 'result',
+    subtype: isError ? (subtypes[reason] ?? 'error_during_execution') : 'success',
+    is_error: isError,
+    terminal_reason: reason,
+    result: outcome.kind === 'answered' ? outcome.text : textOf(turn),
+    errors: isError ? errorsOf(turn, outcome, reason) : [],
+    stop_reason: result?.stopReason ?? null,
+    ...(result?.failure?.status === undefined ? {} : { api_error_status: result.failure.status }),
+    num_turns: result?.answerCount ?? 0,
+    duration_ms: Math.round(performance.now() - turn.startedAt),
+    duration_api_ms: Math.round(turn.apiMs),
+    total_cost_usd: total.costUsd,
+    usage: used.usage,
+    modelUsage: total.modelUsage,
+    permission_denials: turn.denials,
+    user_message_uuids: turn.promptUuids,
+    uuid: session.uuid(),
+    session_id: session.id,
+    ...(turn.structuredOutput === undefined ? {} : { structured_output: turn.structuredOutput }),
+    ...(turn.deferred === undefined ? {} : { deferred_tool_use: turn.deferred }),
+    ...(result?.stopHookOverridden ? { stop_hook_overridden: true as const } : {}),
+  };
+}
+
+function reasonOf(outcome: TurnOutcome): ResultReason {
+  switch (outcome.kind) {
+    case 'queried':
+      return outcome.result.reason;
+    case 'answered':
+      return outcome.reason;
+    case 'setupFailed':
+      return 'turn_setup_failed';
+  }
+}
+
+/** A shape without words is its own result. */
+const textOf = (turn: Turn): string =>
+  turn.keptText === '' && turn.structuredOutput !== undefined
+    ? JSON.stringify(turn.structuredOutput)
+    : turn.keptText;
+
+function errorsOf(turn: Turn, outcome: TurnOutcome, reason: ResultReason): readonly string[] {
+  if (outcome.kind === 'setupFailed') {
+    return [outcome.error instanceof Error ? outcome.error.message : String(outcome.error)];
+  }
+  return turn.errors.length > 0 ? turn.errors : [sentences[reason] ?? `Ended: ${reason}.`];
+}

@@ -1,0 +1,214 @@
+/**
+ * One query: the chart, its services, and the host that listens. The loop itself is
+ * `machines/query.machine.ts`; here its words become messages and its questions find their
+ * services.
+ */
+import { type Actor, createActor, type InspectionEvent, toPromise } from 'xstate';
+import type { QueryOutput } from '../machines/events.ts';
+import { queryMachine } from '../machines/query.machine.ts';
+import type { MessageRef, QueryInput, QueryResult } from '../machines/state.ts';
+import { conversation, question } from '../services/as-actor.ts';
+import type { LogMessage } from '../services/messages.ts';
+import type { QueryConfig } from './config.ts';
+import { converse } from './converse.ts';
+import type { QueryDeps } from './deps.ts';
+import type { QueryScope } from './query-scope.ts';
+import { errorToWire, messageToWire } from './to-wire.ts';
+import type { SDKMessage } from './wire.ts';
+
+/** After the end, so long for the last words: the usage of a stream that was cut off. */
+const LAST_WORDS_MS = 1_500;
+
+export interface QueryParams {
+  readonly input: QueryInput;
+  readonly config: QueryConfig;
+  readonly deps: QueryDeps;
+  readonly scope: QueryScope;
+  /** Abort: the query ends as `aborted_streaming` or `aborted_tools`. */
+  readonly signal: AbortSignal;
+  readonly inspect?: (event: InspectionEvent) => void;
+}
+
+/**
+ * Runs the chart to its one ending. Leaving the generator early stops everything.
+ * @returns what is left of the query: the reason, and the history that stands.
+ */
+export async function* runQuery(
+  params: QueryParams,
+): AsyncGenerator<SDKMessage, QueryResult, unknown> {
+  const { scope, signal } = params;
+  const lives = new Set<Promise<void>>();
+  const actor = createActor(machineOf(params, lives), {
+    input: params.input,
+    ...(params.inspect ? { inspect: params.inspect } : {}),
+  });
+  const abort = () => actor.send({ type: 'abort' });
+  scope.interrupt = abort;
+  actor.on('*', (word) => hear(word, scope, actor));
+  const ended = toPromise(actor).finally(() => scope.queue.end());
+  ended.catch(() => {}); // awaited below, after the last message was read
+  actor.start();
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    yield* scope.queue;
+    const result = await ended;
+    await settled(lives);
+    return result;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    actor.stop();
+    scope.queue.end();
+    await settled(lives);
+  }
+}
+
+const settled = (lives: ReadonlySet<Promise<void>>): Promise<unknown> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, LAST_WORDS_MS);
+  });
+  return Promise.race([Promise.all(lives), late]).finally(() => clearTimeout(timer));
+};
+
+/** The chart with its services. */
+function machineOf({ deps, scope }: QueryParams, lives: Set<Promise<void>>) {
+  const live = (life: Promise<void>) => {
+    lives.add(life);
+    void life.then(() => lives.delete(life));
+  };
+  return queryMachine.provide({
+    actors: {
+      toolResultBudget: question(deps.toolResultBudget),
+      snip: question(deps.snip),
+      microcompact: question(deps.microcompact),
+      collapse: question(deps.collapse),
+      autocompact: question(deps.autocompact),
+      legalize: question(deps.legalize),
+      drainCollapses: question(deps.drainCollapses),
+      stripMedia: question(deps.stripMedia),
+      reactiveCompact: question(deps.reactiveCompact),
+      switchModel: question(deps.switchModel),
+      attachments: question(deps.attachments),
+      stopHooks: question(deps.stopHooks),
+      callModel: conversation(
+        (line) => converse(line, deps.callModel, scope),
+        (error, send) =>
+          send({
+            type: 'request.failed',
+            failure: { class: 'bug', detail: `callModel: ${String(error)}` },
+            usd: 0,
+          }),
+        live,
+      ),
+      toolExecutor: conversation(
+        (line) => deps.toolExecutor(line),
+        (error) => scope.warn(`the tool executor failed: ${String(error)}`),
+        live,
+      ),
+    },
+  });
+}
+
+/** What the chart says, to the log, the transcript and the host. *Contract:* never throws. */
+function hear(word: QueryOutput, scope: QueryScope, actor: Actor<typeof queryMachine>): void {
+  try {
+    tell(word, scope);
+  } catch (error) {
+    scope.warn(`internal error while reporting ${word.type}: ${String(error)}`);
+    actor.send({ type: 'abort' });
+  }
+}
+
+function tell(word: QueryOutput, scope: QueryScope): void {
+  const { session, turn } = scope;
+  switch (word.type) {
+    case 'message':
+      return show(entry(word.message, scope), scope);
+    case 'tombstone':
+      return scope.retract(word.uuid);
+    case 'agreed':
+      session.log.extend(word.from, word.messages);
+      return turn.agree(word.messages.map(({ uuid }) => session.log.get(uuid)));
+    case 'transition':
+      return word.reason === undefined
+        ? undefined
+        : scope.system({ subtype: 'transition', reason: word.reason, iteration: word.iteration });
+    case 'retry':
+      return scope.system({
+        subtype: 'api_retry',
+        attempt: word.attempt,
+        max_retries: word.attemptsMax,
+        retry_delay_ms: Math.round(word.delayMs),
+        error_status: word.failure.status ?? null,
+        error: word.failure.detail,
+      });
+    case 'fallback':
+      return scope.system({
+        subtype: 'model_fallback',
+        trigger: 'overloaded',
+        original_model: word.from,
+        fallback_model: word.to,
+        level: 'warning',
+        content: `${word.from} is overloaded: ${word.to} takes over for this turn`,
+      });
+    case 'person':
+      return scope.system({
+        subtype: 'session_state_changed',
+        state: word.openQuestions > 0 ? 'requires_action' : 'running',
+      });
+    case 'warning':
+      return scope.warn(word.text);
+    case 'error':
+      return showError(word.flaw, word.detail, scope);
+    case 'sampled':
+      return scope.sampled();
+    case 'maxTurnsReached':
+      return scope.system({
+        subtype: 'attachment',
+        attachment: {
+          type: 'max_turns_reached',
+          maxTurns: word.maxTurns,
+          turnCount: word.turnCount,
+        },
+      });
+  }
+}
+
+/** The log has it already, unless the chart itself is speaking. */
+function entry(ref: MessageRef, scope: QueryScope): LogMessage {
+  const { log } = scope.session;
+  if (ref.text === undefined) return log.get(ref.uuid);
+  const answers = ref.kind === 'tool_result';
+  return log.put({
+    ...ref,
+    origin: answers ? 'repair' : 'nudge',
+    isMeta: true,
+    timestamp: scope.now().toISOString(),
+    content: answers
+      ? [
+          {
+            type: 'tool_result',
+            tool_use_id: ref.toolUseId ?? '',
+            content: ref.text,
+            is_error: true,
+          },
+        ]
+      : [{ type: 'text', text: ref.text }],
+  });
+}
+
+/** On disk before the host sees it: what was shown survives a crash. */
+function show(message: LogMessage, scope: QueryScope): void {
+  scope.session.transcript.record(message);
+  scope.turn.show(message.uuid);
+  const wire = messageToWire(message, scope.session.id);
+  if (wire.type !== 'assistant') return scope.queue.push(wire);
+  const supersedes = scope.turn.takeSuperseded();
+  scope.queue.push(supersedes.length > 0 ? { ...wire, supersedes } : wire);
+}
+
+function showError(flaw: string, detail: string, scope: QueryScope): void {
+  scope.turn.errors.push(detail);
+  scope.queue.push(errorToWire(scope.uuid(), scope.session.id, flaw, detail));
+}

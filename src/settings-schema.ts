@@ -1,0 +1,31 @@
+/** The shape of a settings file. Apart from `settings.ts`, since it brings zod with it. */
+import { z } from 'zod';
+
+const texts = z.array(z.string());
+const positive = z.number().int().positive();
+
+export const settingsSchema = z.looseObject({
+  model: z.string().min(1).optional(),
+  smallModel: z.string().min(1).optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  permissions: z
+    .looseObject({
+      allow: texts.optional(),
+      deny: texts.optional(),
+      ask: texts.optional(),
+      defaultMode: z
+        .enum(['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'])
+        .optional(),
+      additionalDirectories: texts.optional(),
+    })
+    .optional(),
+  hooks: z.record(z.string(), z.unknown()).optional(),
+  autoCompactEnabled: z.boolean().optional(),
+  autoCompactWindow: positive.optional(),
+  reactiveCompactEnabled: z.boolean().optional(),
+  contextCollapse: z.boolean().optional(),
+  emitToolUseSummaries: z.boolean().optional(),
+  tokenBudget: positive.optional(),
+  maxDurationMs: positive.optional(),
+  maxOutputTokens: positive.optional(),
+});

@@ -1,0 +1,85 @@
+/**
+ * What servers have said, for rule S8 (thinking goes back as it came) and for the one request
+ * that may end with an assistant message (after `pause_turn`). Share one between servers that
+ * play one conversation, as before and after a restart.
+ */
+import type { JsonObject } from './json.ts';
+
+/** Where a block stood in what was sent. */
+export interface SentPlace {
+  readonly model: string;
+  /** Number of the message over the life of the memory. */
+  readonly message: number;
+  /** Number of the block in its message. */
+  readonly index: number;
+}
+
+/** Paused messages that may still come back; more would be a script gone wild. */
+const PAUSED_MAX = 64;
+
+const isThinking = (block: JsonObject): boolean =>
+  block['type'] === 'thinking' || block['type'] === 'redacted_thinking';
+
+/** Two thinking blocks with the same key are byte-equal where it counts. */
+const thinkingKey = (block: JsonObject): string =>
+  block['type'] === 'redacted_thinking'
+    ? JSON.stringify(['redacted', block['data']])
+    : JSON.stringify(['thinking', block['thinking'], block['signature']]);
+
+/** The part of a block that must come back: no cache mark, no field that the API does not ask for. */
+const essence = (block: JsonObject): string =>
+  JSON.stringify(['type', 'text', 'thinking', 'data', 'id', 'name', 'input'].map((f) => block[f]));
+
+/** Remembers complete blocks. */
+export class SentMemory {
+  readonly #thinking = new Map<string, SentPlace>();
+  readonly #toolUses = new Map<string, SentPlace & { readonly thinking: readonly string[] }>();
+  readonly #paused: (readonly string[])[] = [];
+  #messages = 0;
+
+  /** Notes the complete blocks of one message. `paused`: it ended with `pause_turn`. */
+  remember(model: string, blocks: readonly JsonObject[], paused: boolean): void {
+    const message = this.#messages++;
+    const thinking = blocks.filter(isThinking).map(thinkingKey);
+    for (const [index, block] of blocks.entries()) {
+      const place = { model, message, index };
+      if (isThinking(block)) this.#thinking.set(thinkingKey(block), place);
+      if (block['type'] === 'tool_use') {
+        this.#toolUses.set(String(block['id']), { ...place, thinking });
+      }
+    }
+    if (!paused) return;
+    // A client may not send white space back (rule S4), so it is not asked for.
+    const sayable = blocks.filter((b) => b['type'] !== 'text' || String(b['text']).trim() !== '');
+    this.#paused.push(sayable.map(essence));
+    if (this.#paused.length > PAUSED_MAX) this.#paused.shift();
+  }
+
+  /** Where this thinking block, or this call, was sent. */
+  placeOf(block: JsonObject): SentPlace | undefined {
+    if (isThinking(block)) return this.#thinking.get(thinkingKey(block));
+    return block['type'] === 'tool_use' ? this.#toolUses.get(String(block['id'])) : undefined;
+  }
+
+  /** Thinking that this model sent with these calls and that is not among the blocks. */
+  missingThinking(model: unknown, blocks: readonly JsonObject[]): number {
+    const present = new Set(blocks.filter(isThinking).map(thinkingKey));
+    const wanted = new Set<string>();
+    for (const block of blocks) {
+      const call =
+        block['type'] === 'tool_use' ? this.#toolUses.get(String(block['id'])) : undefined;
+      if (call?.model === model) for (const key of call.thinking) wanted.add(key);
+    }
+    return [...wanted].filter((key) => !present.has(key)).length;
+  }
+
+  /** Do the blocks end with a message that was paused, unchanged? */
+  endsWithPaused(blocks: readonly JsonObject[]): boolean {
+    const given = blocks.map(essence);
+    return this.#paused.some(
+      (paused) =>
+        paused.length > 0 &&
+        paused.every((block, at) => given[given.length - paused.length + at] === block),
+    );
+  }
+}
