@@ -5,7 +5,7 @@
 import { type ActorRef, enqueueActions, raise, type Snapshot, sendTo, stopChild } from 'xstate';
 import { type Advance, compacted, reducers } from './advance.ts';
 import type { DescribeCommand, QueryEvent, QueryOutput, ToolCommand } from './events.ts';
-import { timeLeftMs } from './limits.ts';
+import { backoffMs, timeLeftMs } from './limits.ts';
 import type { ContinueReason, TerminalReason } from './reasons.ts';
 import { roundWith } from './round.ts';
 import {
@@ -41,14 +41,18 @@ const pure = <P = undefined>(f: (state: QueryState, event: QueryEvent, params: P
     },
   );
 /** Says a word to a service that lives as long as the query. */
-const tell = <C extends ToolCommand | DescribeCommand>(
+const tell = (
   service: 'tools' | 'describer',
-  f: (state: QueryState, event: QueryEvent) => C,
+  command: (state: QueryState, event: QueryEvent) => ToolCommand | DescribeCommand,
 ) =>
-  sendTo<QueryState, QueryEvent, undefined, ActorRef<Snapshot<unknown>, C>, QueryEvent, never>(
-    service,
-    ({ context, event }) => f(context, event),
-  );
+  sendTo<
+    QueryState,
+    QueryEvent,
+    undefined,
+    ActorRef<Snapshot<unknown>, ToolCommand | DescribeCommand>,
+    QueryEvent,
+    never
+  >(service, ({ context, event }) => command(context, event));
 const unchanged: Change = [{}];
 const show = (message: MessageRef): QueryOutput => ({ type: 'message', message });
 /** These become history, in this order. */
@@ -303,14 +307,11 @@ export const actions = {
   feedTools: tell('tools', (_, e) => e as Extract<QueryEvent, { type: 'stream.toolUse' }>),
   drainTools: tell('tools', () => ({ type: 'tools.drain' })),
   discardTools: tell('tools', () => ({ type: 'tools.discard' })),
-  describeRound: sequence(
-    tell('describer', (s) => ({
-      type: 'round.describe',
-      from: s.promptHead,
-      to: s.history.head,
-    })),
-    pure(() => [{ pendingToolUseSummary: 'describer' }]),
-  ),
+  describeRound: tell('describer', (s) => ({
+    type: 'round.describe',
+    from: s.promptHead,
+    to: s.history.head,
+  })),
   noteQuestion: pure((s, e) => {
     if (e.type !== 'person.asked') return unchanged;
     const { question, toolUseId, atMs } = e;

@@ -37,6 +37,9 @@ const STREAM_DIED =
   'The connection broke during your answer. What you see of it was kept: go on right after it, ' +
   'without repeating anything.';
 
+const CIRCLING = 'These calls keep giving the same results. Try something else.';
+const SHAPE_WANTED = 'Give the answer by calling the StructuredOutput tool.';
+
 /** The answer stands and a new one begins. */
 const turn = (s: QueryState, ...notes: readonly MessageRef[]) => ({
   notes,
@@ -69,13 +72,9 @@ export const reducers = {
     const progress = repeat(s);
     const circling = progress.repeats === s.limits.repeatsReminded;
     return {
-      ...turn(
-        s,
-        ...(circling
-          ? [note(s, 'circling', 'These calls keep giving the same results. Try something else.')]
-          : []),
-      ),
+      ...turn(s, ...(circling ? [note(s, 'circling', CIRCLING)] : [])),
       ...progress,
+      pendingToolUseSummary: s.emitToolUseSummaries ? 'describer' : undefined,
     };
   },
   stop_hook_blocking: (s, e) => ({
@@ -96,7 +95,7 @@ export const reducers = {
     s.schemaTry === 'invalid'
       ? { ...turn(s), schemaTries: s.schemaTries + 1 } // the tool result says already what is wrong
       : {
-          ...turn(s, note(s, 'schema', 'Give the answer through StructuredOutput.')),
+          ...turn(s, note(s, 'schema', SHAPE_WANTED)),
           schemaNudges: s.schemaNudges + 1,
         },
 

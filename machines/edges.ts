@@ -53,6 +53,8 @@ export const fail = (who: string) =>
 /** An error that the host must not see yet. */
 export const withhold = (failure: FailureClass, detail: string = failure) =>
   ({ type: 'withhold', params: { class: failure, detail } }) as const;
+/** Worth a line to the host, and nothing else. */
+export const warn = (text: string) => ({ type: 'warn', params: { text } }) as const;
 export const flawIs = (...flaws: readonly Flaw[]) =>
   ({ type: 'flawIs', params: { flaws } }) as const;
 
@@ -77,7 +79,7 @@ const late = (target: string, src: Question, deadline: Waits) => ({
   [deadline]: {
     target,
     actions: [
-      { type: 'warn', params: { text: `${src} took too long` } } as const,
+      warn(`${src} took too long`),
       ...(deadline === 'summaryMs' ? (['noteCompactFailure'] as const) : []),
     ],
   },

@@ -40,7 +40,8 @@ export const defaultLimits = {
   rapidRefillIterations: 1,
   // Budgets of one request.
   retriesMax: 10,
-  blocksMax: 400, //                  of one answer: the state stays small; the rest is asked for anew
+  // blocks of one answer: the state stays small, and the model is told to go on after them
+  blocksMax: 400,
   overloadsMax: 3, //                 in a row, then the fallback model
   // questions to a person in one iteration that stop the clock; further ones do not
   questionsMax: 100,
@@ -86,10 +87,14 @@ export const limitsOf = (given: Partial<QueryLimits> = {}): QueryLimits => {
 };
 
 type Scope = { context: QueryState };
-const wait = (ms: (state: QueryState) => number) =>
-  ({ context }: Scope) => Math.min(ms(context), LONGEST_MS);
+const wait =
+  (ms: (state: QueryState) => number) =>
+  ({ context }: Scope) =>
+    Math.min(ms(context), LONGEST_MS);
 /** What is left of the host's time, when the clock is started. */
-export const timeLeftMs = wait(({ limits, clock }) => Math.max(limits.durationMs - clock.usedMs, 0));
+export const timeLeftMs = wait(({ limits, clock }) =>
+  Math.max(limits.durationMs - clock.usedMs, 0),
+);
 /** Waits by name. Each is computed from the state when the waiting begins. */
 export const delays = {
   stageMs: wait(({ limits }) => limits.stageMs),
@@ -104,15 +109,20 @@ export const delays = {
   toolsMs: wait(({ limits, openToolUses }) =>
     openToolUses.reduce((sum, call) => sum + call.deadlineMs, limits.toolGraceMs),
   ),
-  /**
-   * 0.5 s × 2ⁿ up to 8 s, ± the jitter that the event brought; `retry-after` counts when it is
-   * longer.
-   */
-  backoffMs: wait(({ limits, withheld, retryCount }) =>
-    Math.max(
-      Math.min(limits.retryBaseMs * 2 ** (retryCount - 1), limits.retryCapMs) *
-        (1 + (withheld?.jitter ?? 0)),
-      withheld?.retryAfterMs ?? 0,
-    ),
-  ),
+  backoffMs: wait((state) => backoffMs(state.limits, state.withheld, state.retryCount)),
 };
+
+/**
+ * Wait before the n-th try again (from 1): 0.5 s × 2ⁿ⁻¹ up to 8 s, ± the jitter that the event
+ * brought; `retry-after` counts when it is longer.
+ */
+export const backoffMs = (
+  limits: QueryLimits,
+  failure: Failure | undefined,
+  attempt: number,
+): number =>
+  Math.max(
+    Math.min(limits.retryBaseMs * 2 ** (attempt - 1), limits.retryCapMs) *
+      (1 + (failure?.jitter ?? 0)),
+    failure?.retryAfterMs ?? 0,
+  );

@@ -10,7 +10,7 @@
  */
 import { setup } from 'xstate';
 import { actions } from './actions.ts';
-import { ask, end, fail, flawIs, next, retry, rung, stage, state, withhold } from './edges.ts';
+import { ask, end, fail, flawIs, next, retry, rung, stage, state, warn, withhold } from './edges.ts';
 import type { QueryEvent, QueryOutput } from './events.ts';
 import { guards } from './guards.ts';
 import { delays } from './limits.ts';
@@ -25,17 +25,24 @@ const query = setup({
   actors: services, guards, actions, delays,
 });
 
-// asked again like any failure
+// failures that the chart finds itself; they are cured like any other
 const late = { target: 'failed', actions: withhold('timeout') } as const;
+const full = { target: 'failed', actions: withhold('protocol', 'too many blocks') } as const;
 
 export const queryMachine = query.createMachine({
   id: 'query', initial: 'preprocess', options: { maxIterations: 50 },
   context: ({ input }) => begin(input),
   output: ({ context }) => resultOf(context),
-  // Invoked here, not in toolRun: calls run while the model still streams.
-  invoke: { id: 'tools', src: 'toolExecutor', input: state, onError: fail('toolExecutor') },
-  on: { abort: [{ guard: 'toolsHandedOver', ...end('aborted_tools') }, end('aborted_streaming')] },
-  after: { durationMs: end('deadline_exceeded') },
+  entry: 'startClock', // it stands still while a person is asked: no plain `after`
+  invoke: [ // here, not below: calls run while the model still streams, and descriptions longer
+    { id: 'tools', src: 'toolExecutor', input: state, onError: fail('toolExecutor') },
+    { id: 'describer', src: 'roundDescriber', input: state, onError: { actions: warn('describer') } },
+  ],
+  on: {
+    abort: [{ guard: 'toolsHandedOver', ...end('aborted_tools') }, end('aborted_streaming')],
+    'time.ranOut': end('deadline_exceeded'),
+    'round.described': { actions: 'tellDescription' },
+  },
   states: {
     preprocess: {
       initial: 'entering',
@@ -50,7 +57,10 @@ export const queryMachine = query.createMachine({
         snip: stage('snip', 'microcompact'),
         microcompact: stage('microcompact', 'collapse'),
         collapse: stage('collapse', 'autocompact'),
-        autocompact: stage('autocompact', 'legalize', 'summaryMs'),
+        autocompact: {
+          always: { guard: 'isErrand', target: 'legalize' }, // a summary is not summarised
+          ...stage('autocompact', 'legalize', 'summaryMs'),
+        },
         legalize: { ...stage('legalize', 'limits'), after: { stageMs: fail('legalize') } },
         limits: { always: [
           { guard: 'refillsTooFast', ...end('rapid_refill_breaker') },
@@ -70,8 +80,11 @@ export const queryMachine = query.createMachine({
           'request.failed': { target: 'failed', actions: 'noteFailure' },
         } },
         streaming: { after: { streamMs: late }, on: {
-          'stream.message': { actions: 'record' },
-          'stream.toolUse': { actions: ['record', 'feedTools'] },
+          'stream.message': [{ guard: 'answerIsFull', ...full }, { actions: 'record' }],
+          'stream.toolUse': [
+            { guard: 'answerIsFull', ...full },
+            { actions: ['record', 'feedTools'] },
+          ],
           'tool.result': { guard: 'answersOpenToolUse', actions: 'record' },
           'person.asked': { guard: 'mayStopTheClock', actions: 'noteQuestion' },
           'person.answered': { guard: 'answersQuestion', actions: 'noteAnswer' },
@@ -126,7 +139,7 @@ export const queryMachine = query.createMachine({
         answered: { always: [
           { guard: 'isFlawed', target: '#query.recovery' }, // whole calls have run; now what cut it
           { guard: 'triedSchema', target: '#query.stopHooks' },
-          next('next_turn'),
+          next('next_turn', 'describeRound'),
         ] },
       },
     },
@@ -134,8 +147,8 @@ export const queryMachine = query.createMachine({
       tags: 'recovering', initial: 'ladder',
       states: {
         ladder: { always: [ // the first rung that holds; each is spent when it is tried
-          { guard: 'canDrain', target: 'draining' },
           { guard: 'canStripMedia', target: 'stripping' },
+          { guard: 'canDrain', target: 'draining' },
           { guard: 'canCompact', target: 'compacting' },
           { guard: 'canEscalate', ...retry('max_output_tokens_escalate') },
           { guard: 'canResumeOutput', ...next('max_output_tokens_recovery') },
@@ -144,13 +157,13 @@ export const queryMachine = query.createMachine({
           { guard: 'canAskForOutput', ...retry('empty_output_retry') },
           { target: 'exhausted' },
         ] },
-        draining: { ...rung('drainCollapses', 'hasAttemptedCollapseDrain', 'drainMs'), on: {
-          'collapse.drained': retry('collapse_drain_retry'),
-          'collapse.empty': { target: 'ladder' },
-        } },
         stripping: { ...rung('stripMedia', 'hasAttemptedMediaStrip'), on: {
           'media.stripped': retry('media_strip_retry'),
           'media.absent': { target: 'ladder' },
+        } },
+        draining: { ...rung('drainCollapses', 'hasAttemptedCollapseDrain', 'drainMs'), on: {
+          'collapse.drained': retry('collapse_drain_retry'),
+          'collapse.empty': { target: 'ladder' },
         } },
         compacting: { ...rung('reactiveCompact', 'hasAttemptedReactiveCompact', 'summaryMs'), on: {
           'compact.done': retry('reactive_compact_retry'),
@@ -177,17 +190,21 @@ export const queryMachine = query.createMachine({
           { guard: 'schemaTriesLeft', ...next('structured_output_retry') },
           end('structured_output_retry_exhausted'),
         ] },
-        evaluating: { invoke: ask('stopHooks'), after: { hooksMs: fail('stopHooks') }, on: {
-          'hooks.prevented': end('stop_hook_prevented'),
-          'hooks.blocked': [
-            { guard: 'blocksLeft', ...next('stop_hook_blocking') },
-            { target: 'satisfied', actions: 'reportOverride' },
-          ],
-          'hooks.passed': { target: 'tokenBudget' },
-        } },
+        evaluating: {
+          always: { guard: 'isErrand', target: 'satisfied' },
+          invoke: ask('stopHooks'), after: { hooksMs: fail('stopHooks') },
+          on: {
+            'hooks.prevented': end('stop_hook_prevented'),
+            'hooks.blocked': [
+              { guard: 'blocksLeft', ...next('stop_hook_blocking') },
+              { target: 'satisfied', actions: 'reportOverride' },
+            ],
+            'hooks.passed': { target: 'tokenBudget' },
+          },
+        },
         tokenBudget: { always: [
-          { guard: 'tokenBudgetHasRoom', ...next('token_budget_continuation') },
-          { target: 'satisfied' },
+          { guard: 'tokenBudgetHasRoom', ...next('token_budget_continuation', 'tellBudget') },
+          { target: 'satisfied', actions: 'tellBudget' },
         ] },
         satisfied: { always: end('completed') },
       },

@@ -122,6 +122,8 @@ export interface QueryState {
   readonly model: string;
   readonly fallbackModel: string | undefined;
   readonly wantsSchema: boolean;
+  /** Somebody describes each round in a line. */
+  readonly emitToolUseSummaries: boolean;
   /** Agreed history. Grows at the end, and is replaced by a compaction; no edge looks into it. */
   readonly history: Cursor;
   readonly querySource: QuerySource;
@@ -241,6 +243,7 @@ export type QueryInput = Pick<QueryState, 'queryId' | 'history' | 'model'> & {
 export const begin = ({ startedAtMs, ...input }: QueryInput): QueryState => ({
   fallbackModel: undefined,
   wantsSchema: false,
+  emitToolUseSummaries: false,
   querySource: 'main',
   agentId: undefined,
   promptUsd: 0,
