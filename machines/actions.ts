@@ -107,7 +107,7 @@ const countKept = ({ autoCompactTracking: tracking, ...s }: QueryState) => ({
 });
 /** The API says that what we sent is too long. */
 const refusedAsTooLong = ({ class: name }: Failure) =>
-  name === 'prompt_too_long' || name === 'request_too_large';
+  name === 'prompt_too_long' || name === 'request_too_large' || name === 'output_cap_too_high';
 
 export const actions = {
   // ── from everywhere ──
@@ -265,7 +265,7 @@ export const actions = {
     {
       withheld: {
         class: failure,
-        detail: 'error' in e ? `${detail}: ${String(e.error)}` : `${detail}: no answer in time`,
+        detail: 'error' in e ? `${detail}: ${String(e.error)}` : detail,
       },
     },
   ]),
@@ -286,7 +286,7 @@ export const actions = {
   lowerCap: pure((s) =>
     s.withheld?.fittingTokens === undefined
       ? unchanged
-      : [{ maxOutputTokensOverride: s.withheld.fittingTokens }],
+      : [{ maxOutputTokensOverride: s.withheld.fittingTokens, hasLoweredCap: true }],
   ),
   useFallback: pure((s, e) =>
     e.type === 'model.switched'

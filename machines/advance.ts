@@ -31,11 +31,11 @@ export const note = (s: QueryState, name: string, text: string): MessageRef => (
 export type Advance = Partial<QueryState> & { readonly notes?: readonly MessageRef[] };
 
 const OUTPUT_LIMIT =
-  'You reached the output limit. Go on in the middle of the sentence where you stopped: no apology, ' +
-  'no recap. If much is left, do it in smaller pieces.';
+  'You reached the output limit. Go on in the middle of the sentence where you stopped: no ' +
+  'apology, no recap. If much is left, do it in smaller pieces.';
 const STREAM_DIED =
-  'The connection broke during your answer. What you see of it was kept: go on right after it, ' +
-  'without repeating anything.';
+  'Your answer broke off. What you see of it was kept: go on right after it, without repeating ' +
+  'anything.';
 
 const CIRCLING = 'These calls keep giving the same results. Try something else.';
 const SHAPE_WANTED = 'Give the answer by calling the StructuredOutput tool.';

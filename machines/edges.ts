@@ -7,7 +7,7 @@
  */
 import type { DoneActorEvent } from 'xstate';
 import type { QueryEvent } from './events.ts';
-import type { Question } from './ports.ts';
+import type { Conversation, Question } from './ports.ts';
 import {
   type ContinueReason,
   continueReasons,
@@ -47,9 +47,12 @@ export const end = <A extends 'tellMaxTurns' = never>(reason: TerminalReason, ..
     actions: [...first, 'settle', { type: 'finish', params: { reason } }],
   }) as const;
 
-/** What only we can be blamed for: a service that throws or does not keep its deadline. */
-export const fail = (who: string) =>
-  ({ target: '#query.recovery.exhausted', actions: withhold('bug', who) }) as const;
+/** What only we can be blamed for: a service that throws, or (`late`) misses its deadline. */
+export const fail = (who: string, how?: 'late') =>
+  ({
+    target: '#query.recovery.exhausted',
+    actions: withhold('bug', how === 'late' ? `${who}: no answer in time` : who),
+  }) as const;
 /** An error that the host must not see yet. */
 export const withhold = (failure: FailureClass, detail: string = failure) =>
   ({ type: 'withhold', params: { class: failure, detail } }) as const;
@@ -59,6 +62,9 @@ export const flawIs = (...flaws: readonly Flaw[]) =>
   ({ type: 'flawIs', params: { flaws } }) as const;
 
 export const state = ({ context }: { context: QueryState }) => context;
+/** A service that lives as long as the query. */
+export const live = <S extends Conversation, E>(id: string, src: S, onError: E) =>
+  ({ id, src, input: state, onError }) as const;
 /** The answer is an event of the alphabet: the chart hears it as if someone had sent it. */
 export const ask = <Q extends Question>(src: Q) =>
   ({

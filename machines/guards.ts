@@ -10,6 +10,7 @@ import {
   flawOf,
   handedOver,
   isLoop,
+  outputCap,
   type QueryState,
   raisedCap,
   saidSomething,
@@ -44,13 +45,16 @@ const facts = {
   overflows: ({ context: c }) => c.history.tokens > c.limits.windowTokens,
   nothingLeftToPay: ({ context: c }) => affordableTokens(c) < c.limits.outputTokensMin,
   // a request
-  answerIsFull: ({ context: c }) => c.blockCount >= c.limits.blocksMax,
+  isFull: ({ context: c }) => c.blockCount >= c.limits.blocksMax,
   saidSomething: ({ context: c }) => saidSomething(c),
   mayFallBack: ({ context: c }) =>
     c.overloads >= c.limits.overloadsMax && c.fallbackModel !== undefined,
-  fitsWithLowerCap: ({ context: { withheld: w, maxOutputTokensOverride: cap, limits: l } }) =>
+  fitsWithLowerCap: ({
+    context: { withheld: w, maxOutputTokensOverride: cap, hasLoweredCap: lowered, limits: l },
+  }) =>
     w?.class === 'output_cap_too_high' &&
     w.fittingTokens !== undefined &&
+    !lowered &&
     w.fittingTokens < (cap ?? l.outputTokens),
   mayTryAgain: ({ context: { withheld: w, retryCount: n, limits: l } }) =>
     passing.includes(w?.class) && n < l.retriesMax && (w?.retryAfterMs ?? 0) <= l.retryAfterMaxMs,
@@ -82,7 +86,7 @@ const facts = {
     isOneOf(c, 'max_output_tokens') &&
     !handedOver(c) &&
     c.maxOutputTokensOverride === undefined &&
-    c.limits.outputTokens < raisedCap(c),
+    outputCap(c) < Math.min(raisedCap(c), affordableTokens(c)),
   canResumeOutput: ({ context: c }) =>
     isOneOf(c, 'max_output_tokens') && c.maxOutputTokensRecoveryCount < c.limits.outputResumesMax,
   canResumeStream: ({ context: c }) =>
@@ -93,15 +97,7 @@ const facts = {
     isOneOf(c, 'empty_output') && c.emptyCount < c.limits.emptyMax,
   apiAnswered: ({ context: { withheld: w } }) =>
     w !== undefined &&
-    [
-      'overloaded',
-      'rate_limited',
-      'server',
-      'auth',
-      'not_found',
-      'bad_request',
-      'output_cap_too_high',
-    ].includes(w.class),
+    ['overloaded', 'rate_limited', 'server', 'auth', 'not_found', 'bad_request'].includes(w.class),
   // the end of an answer
   schemaSatisfied: ({ context: c }) => !c.wantsSchema || c.schemaSatisfied,
   schemaTriesLeft: ({ context: c }) =>

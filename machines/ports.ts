@@ -75,3 +75,4 @@ export const conversations = {
 };
 export const services = { ...questions, ...conversations };
 export type Question = keyof typeof questions;
+export type Conversation = keyof typeof conversations;

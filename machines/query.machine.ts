@@ -10,7 +10,9 @@
  */
 import { setup } from 'xstate';
 import { actions } from './actions.ts';
-import { ask, end, fail, flawIs, next, retry, rung, stage, state, warn, withhold } from './edges.ts';
+import {
+  ask, end, fail, flawIs, live, next, retry, rung, stage, state, warn, withhold,
+} from './edges.ts';
 import type { QueryEvent, QueryOutput } from './events.ts';
 import { guards } from './guards.ts';
 import { delays } from './limits.ts';
@@ -25,18 +27,18 @@ const query = setup({
   actors: services, guards, actions, delays,
 });
 
-// failures that the chart finds itself; they are cured like any other
-const late = { target: 'failed', actions: withhold('timeout') } as const;
+// failures that the chart finds itself, and cures like any other
+const late = { target: 'failed', actions: withhold('timeout', 'no answer in time') } as const;
 const full = { target: 'failed', actions: withhold('protocol', 'too many blocks') } as const;
 
 export const queryMachine = query.createMachine({
   id: 'query', initial: 'preprocess', options: { maxIterations: 50 },
   context: ({ input }) => begin(input),
   output: ({ context }) => resultOf(context),
-  entry: 'startClock', // it stands still while a person is asked: no plain `after`
-  invoke: [ // here, not below: calls run while the model still streams, and descriptions longer
-    { id: 'tools', src: 'toolExecutor', input: state, onError: fail('toolExecutor') },
-    { id: 'describer', src: 'roundDescriber', input: state, onError: { actions: warn('describer') } },
+  entry: 'startClock', // no plain `after`: the clock stands still while a person is asked
+  invoke: [ // here, not below: calls run while the model still streams
+    live('tools', 'toolExecutor', fail('toolExecutor')),
+    live('describer', 'roundDescriber', { actions: warn('a round could not be described') }),
   ],
   on: {
     abort: [{ guard: 'toolsHandedOver', ...end('aborted_tools') }, end('aborted_streaming')],
@@ -57,11 +59,11 @@ export const queryMachine = query.createMachine({
         snip: stage('snip', 'microcompact'),
         microcompact: stage('microcompact', 'collapse'),
         collapse: stage('collapse', 'autocompact'),
-        autocompact: {
-          always: { guard: 'isErrand', target: 'legalize' }, // a summary is not summarised
+        autocompact: { // nothing is summarised for a summary
+          always: { guard: 'isErrand', target: 'legalize' },
           ...stage('autocompact', 'legalize', 'summaryMs'),
         },
-        legalize: { ...stage('legalize', 'limits'), after: { stageMs: fail('legalize') } },
+        legalize: { ...stage('legalize', 'limits'), after: { stageMs: fail('legalize', 'late') } },
         limits: { always: [
           { guard: 'refillsTooFast', ...end('rapid_refill_breaker') },
           { guard: 'overflows', target: '#query.recovery', actions: withhold('blocking_limit') },
@@ -80,11 +82,8 @@ export const queryMachine = query.createMachine({
           'request.failed': { target: 'failed', actions: 'noteFailure' },
         } },
         streaming: { after: { streamMs: late }, on: {
-          'stream.message': [{ guard: 'answerIsFull', ...full }, { actions: 'record' }],
-          'stream.toolUse': [
-            { guard: 'answerIsFull', ...full },
-            { actions: ['record', 'feedTools'] },
-          ],
+          'stream.message': [{ guard: 'isFull', ...full }, { actions: 'record' }],
+          'stream.toolUse': [{ guard: 'isFull', ...full }, { actions: ['record', 'feedTools'] }],
           'tool.result': { guard: 'answersOpenToolUse', actions: 'record' },
           'person.asked': { guard: 'mayStopTheClock', actions: 'noteQuestion' },
           'person.answered': { guard: 'answersQuestion', actions: 'noteAnswer' },
@@ -102,7 +101,7 @@ export const queryMachine = query.createMachine({
         switchingModel: { // to another window and another price: the limits are looked at again
           entry: 'retract', invoke: ask('switchModel'),
           on: { 'model.switched': { target: '#query.preprocess.limits', actions: 'useFallback' } },
-          after: { switchMs: fail('switchModel') },
+          after: { switchMs: fail('switchModel', 'late') },
         },
         ended: { entry: 'tellSampled', always: [
           { guard: flawIs('refusal'), target: '#query.recovery' }, // it does not stand by its calls
@@ -190,9 +189,8 @@ export const queryMachine = query.createMachine({
           { guard: 'schemaTriesLeft', ...next('structured_output_retry') },
           end('structured_output_retry_exhausted'),
         ] },
-        evaluating: {
-          always: { guard: 'isErrand', target: 'satisfied' },
-          invoke: ask('stopHooks'), after: { hooksMs: fail('stopHooks') },
+        evaluating: { invoke: ask('stopHooks'), after: { hooksMs: fail('stopHooks', 'late') },
+          always: { guard: 'isErrand', target: 'satisfied' }, // nobody objects to our own errands
           on: {
             'hooks.prevented': end('stop_hook_prevented'),
             'hooks.blocked': [

@@ -67,7 +67,7 @@ export interface Failure {
   /** HTTP status, when there was an answer. */
   readonly status?: number;
 }
-/** What a request is for. Only `main` and `subagent` compact, run stop hooks or go on for a budget. */
+/** What a request is for. Only `main` and `subagent` compact, ask stop hooks, have a budget. */
 export type QuerySource =
   | 'main'
   | 'subagent'
@@ -157,6 +157,8 @@ export interface QueryState {
   /** An error that the host must not see yet: a rung may cure it. */
   readonly withheld: Failure | undefined;
   readonly retryCount: number;
+  /** `max_tokens` was lowered to what the API says would fit: once, then the prompt is too long. */
+  readonly hasLoweredCap: boolean;
 
   // ── in a row: refilled by a turn that came to its end ──
   readonly maxOutputTokensRecoveryCount: number;
@@ -216,6 +218,7 @@ export const freshIteration = {
   stopReason: undefined,
   withheld: undefined,
   retryCount: 0,
+  hasLoweredCap: false,
 } satisfies Partial<QueryState>;
 /** What a finished turn refills. */
 export const freshCounters = {
@@ -376,16 +379,16 @@ const flawOfFailure: Record<FailureClass, Flaw> = {
   auth: 'api',
   not_found: 'api',
   bad_request: 'api',
-  output_cap_too_high: 'api',
   prompt_too_long: 'prompt_too_long',
+  output_cap_too_high: 'prompt_too_long', // not even a lower cap fits beside this prompt
   request_too_large: 'request_too_large',
   bad_image: 'bad_image',
   blocking_limit: 'blocking_limit',
   bug: 'bug',
 };
 /**
- * Derived from the facts each time, never stored: a stored verdict could disagree with them. After a
- * call the flaw is the same; it is looked at when the calls have been answered.
+ * Derived from the facts each time, never stored: a stored verdict could disagree with them. A
+ * call before it changes nothing; the flaw is looked at when the calls have been answered.
  */
 export const flawOf = (s: QueryState): Flaw | undefined => {
   if (s.withheld) {
