@@ -1,0 +1,43 @@
+/** The public face of `escapement`. */
+export type { ContinueReason, TerminalReason } from '../machines/reasons.ts';
+export type { QueryLimits } from '../machines/limits.ts';
+export type { QueryInput, QueryResult, QueryState } from '../machines/state.ts';
+export { MessageLog } from '../services/message-log.ts';
+export type { LogMessage } from '../services/messages.ts';
+export type { ModelClient, Usage } from '../services/model/types.ts';
+export type { CanUseTool, PermissionMode, RuleSet } from '../services/permissions/types.ts';
+export type { HookEvent, HookInput, HookOutput } from '../services/hooks/types.ts';
+export type { Tool, ToolContext, ToolInput, ToolOutput } from '../services/tools/tool.ts';
+export {
+  type AgentDefinition,
+  type AppState,
+  type Command,
+  type Gates,
+  type HookCallback,
+  type HookCallbackMatcher,
+  type MCPServerConnection,
+  type Prompt,
+  type QueryConfig,
+  type QueryEngineConfig,
+  type SubmitOptions,
+  snapshotQueryConfig,
+} from './config.ts';
+export { productionDeps, type QueryDeps } from './deps.ts';
+export { engineFromOptions, type Options } from './options.ts';
+export { ask, type Query, query, type SDKUserPrompt } from './query.ts';
+export { QueryEngine } from './query-engine.ts';
+export { type QueryParams, runQuery } from './run-query.ts';
+export { UsageError } from './usage-error.ts';
+export { VERSION } from './version.ts';
+export type {
+  ModelUsage,
+  ResultReason,
+  SDKAssistantMessage,
+  SDKMessage,
+  SDKPartialAssistantMessage,
+  SDKResultMessage,
+  SDKSystemMessage,
+  SDKTombstone,
+  SDKToolProgressMessage,
+  SDKUserMessage,
+} from './wire.ts';
