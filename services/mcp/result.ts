@@ -1,0 +1,122 @@
+/** What a server answers to `tools/call`, as the output of a tool. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ToolResultContent } from '../messages.ts';
+import type { ToolContext, ToolOutput } from '../tools/tool.ts';
+
+/** The API's limit for an image, in characters of base64. */
+const IMAGE_CHARS_MAX = 5_242_880;
+/** With more images in a request the API demands smaller ones. */
+const IMAGES_MAX = 20;
+/** A server may send anything; above this a text is cut here already. */
+const TEXT_CHARS_MAX = 10_000_000;
+
+type Json = Readonly<Record<string, unknown>>;
+const isRecord = (value: unknown): value is Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/**
+ * Text stays as it is, images that the API takes go as images, everything else goes to a file of the
+ * session whose path is told. *Contract:* never throws, whatever the server has sent.
+ */
+export async function outputOf(result: unknown, context: ToolContext): Promise<ToolOutput> {
+  if (!isRecord(result)) return { content: JSON.stringify(result) ?? '' };
+  const { content, structuredContent } = result;
+  const isError = result.isError === true;
+  const blocks: ToolResultContent[] = [];
+  let images = 0;
+  for (const [index, block] of (Array.isArray(content) ? content : []).entries()) {
+    const made = await blockOf(block, { context, index, mayShow: !isError && images < IMAGES_MAX });
+    if (made.type === 'image') images += 1;
+    blocks.push(made);
+  }
+  if (blocks.length === 0 && structuredContent !== undefined) {
+    blocks.push({ type: 'text', text: JSON.stringify(structuredContent) });
+  }
+  return {
+    content: simplest(blocks),
+    ...(isError ? { isError } : {}),
+    ...(structuredContent === undefined ? {} : { data: structuredContent }),
+  };
+}
+
+/** One text is sent as a string: smaller, and byte-identical to what the server said. */
+function simplest(blocks: readonly ToolResultContent[]): ToolOutput['content'] {
+  const [first, ...others] = blocks;
+  if (!first) return '';
+  return first.type === 'text' && others.length === 0 ? first.text : blocks;
+}
+
+interface Place {
+  readonly context: ToolContext;
+  readonly index: number;
+  readonly mayShow: boolean;
+}
+
+async function blockOf(block: unknown, place: Place): Promise<ToolResultContent> {
+  if (!isRecord(block)) return text(JSON.stringify(block) ?? '');
+  switch (block.type) {
+    case 'text':
+      return text(textOf(block.text));
+    case 'image':
+    case 'audio':
+      return binary(textOf(block.data), textOf(block.mimeType), place);
+    case 'resource':
+      return resource(block.resource, place);
+    case 'resource_link': {
+      const { name, uri, description } = block;
+      const about = textOf(description) ? `: ${textOf(description)}` : '';
+      return text(`Resource ${textOf(name) || 'without a name'} at ${textOf(uri)}${about}`);
+    }
+    default:
+      return text(JSON.stringify(block));
+  }
+}
+
+async function resource(value: unknown, place: Place): Promise<ToolResultContent> {
+  if (!isRecord(value)) return text(JSON.stringify(value) ?? '');
+  if (typeof value.text === 'string') {
+    return text(`Resource ${textOf(value.uri)}:\n${value.text}`);
+  }
+  return typeof value.blob === 'string'
+    ? binary(value.blob, textOf(value.mimeType), place)
+    : text(JSON.stringify(value));
+}
+
+const text = (said: string): ToolResultContent => ({
+  type: 'text',
+  text: said.length <= TEXT_CHARS_MAX ? said : said.slice(0, TEXT_CHARS_MAX),
+});
+
+type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+
+/** By its first bytes: what a server says is often wrong, and the API refuses a wrong type. */
+function imageTypeOf(base64: string): ImageType | undefined {
+  const head = Buffer.from(base64.slice(0, 24), 'base64').toString('latin1');
+  if (head.startsWith('\x89PNG')) return 'image/png';
+  if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (head.startsWith('GIF8')) return 'image/gif';
+  return head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP' ? 'image/webp' : undefined;
+}
+
+async function binary(data: string, mimeType: string, place: Place): Promise<ToolResultContent> {
+  const imageType = imageTypeOf(data);
+  if (imageType && place.mayShow && data.length <= IMAGE_CHARS_MAX) {
+    return { type: 'image', source: { type: 'base64', media_type: imageType, data } };
+  }
+  const bytes = Buffer.from(data, 'base64');
+  const what = `${mimeType || 'binary data'}, ${bytes.length} bytes`;
+  const { context, index } = place;
+  const extension = /^\w+\/([a-z0-9]{1,8})/.exec(mimeType)?.[1] ?? 'bin';
+  const id = context.toolUseId.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 100);
+  const path = join(context.resultsFolder, `${id}-${index}.${extension}`);
+  try {
+    await mkdir(context.resultsFolder, { recursive: true, mode: 0o700 });
+    await writeFile(path, bytes, { mode: 0o600 });
+    return text(`(${what}: saved as ${path})`);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return text(`(${what}: left out, it could not be saved: ${why})`);
+  }
+}
