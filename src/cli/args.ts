@@ -4,7 +4,7 @@ import type { PermissionMode } from '../../services/permissions/types.ts';
 import type { Options } from '../options.ts';
 import type { SettingSource } from '../settings.ts';
 import { UsageError } from '../usage-error.ts';
-import { version } from './version.ts';
+import { VERSION } from '../version.ts';
 
 export type OutputFormat = 'text' | 'json' | 'stream-json';
 
@@ -28,6 +28,14 @@ export type Invocation =
     }
   /** Help or version: text for stdout, exit 0. */
   | { readonly kind: 'text'; readonly text: string };
+
+export interface ParsedArguments {
+  readonly invocation: Invocation;
+  /** Values of `--mcp-config`, still text: reading files is not the parser's business. */
+  readonly mcpConfig: readonly string[];
+  /** Flags that were understood and change nothing. */
+  readonly ignored: readonly string[];
+}
 
 /** What the parser must know of the process. */
 export interface Terminal {
@@ -108,11 +116,13 @@ function textList(text: string, before: readonly string[] = []): readonly string
 }
 function sourceList(text: string): readonly SettingSource[] {
   const names = text.split(',').map((name) => name.trim());
-  return names.filter((name) => name !== '').map((name) => {
-    const source = settingSources.find((known) => known === name);
-    if (!source) throw new InvalidArgumentError(`Known sources: ${settingSources.join(', ')}.`);
-    return source;
-  });
+  return names
+    .filter((name) => name !== '')
+    .map((name) => {
+      const source = settingSources.find((known) => known === name);
+      if (!source) throw new InvalidArgumentError(`Known sources: ${settingSources.join(', ')}.`);
+      return source;
+    });
 }
 function permissionMode(text: string): PermissionMode {
   const mode = permissionModes.find((known) => known === text) ?? modeAliases[text];
@@ -168,7 +178,7 @@ function makeCommand(): Command {
     .description('The agent query engine as a statechart that you can see, test and embed.')
     .usage('[options] [prompt]')
     .argument('[prompt...]', 'what to do; piped text is added to it')
-    .version(version, '-v, --version', 'print the version')
+    .version(VERSION, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .addHelpText('after', helpAfter)
     .allowExcessArguments(true)
@@ -237,7 +247,11 @@ SIGTERM, SIGHUP. Environment: ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL, and docs/
 export const helpText = (): string => {
   const command = makeCommand();
   let text = '';
-  command.configureOutput({ writeOut: (part) => { text += part; } });
+  command.configureOutput({
+    writeOut: (part) => {
+      text += part;
+    },
+  });
   command.outputHelp();
   return text;
 };
@@ -304,37 +318,36 @@ function toolsOf(names: readonly string[]): NonNullable<Options['tools']> {
 
 /** Flags that are known and cannot be obeyed. */
 function refuseFlags(flags: Flags): void {
-  const given = flags as unknown as Readonly<Record<string, unknown>>;
   for (const [name, remedy] of Object.entries(refusedFlags)) {
-    const key = name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-    if (given[key] !== undefined) throw new UsageError(`--${name} is not supported: ${remedy}`);
+    if (isGiven(flags, name)) throw new UsageError(`--${name} is not supported: ${remedy}`);
   }
+}
+
+function isGiven(flags: Flags, name: string): boolean {
+  const key = name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return (flags as unknown as Readonly<Record<string, unknown>>)[key] !== undefined;
 }
 
 /**
  * Reads the command line (without `node` and the script).
- * `--mcp-config` stays text here, see `mcpConfigOf`: reading files is not the parser's business.
  * @throws UsageError for everything that cannot be understood.
  */
-export function parseArguments(
-  argv: readonly string[],
-  terminal: Terminal,
-): { readonly invocation: Invocation; readonly mcpConfig: readonly string[] } {
+export function parseArguments(argv: readonly string[], terminal: Terminal): ParsedArguments {
   if (argv.includes('--version') || argv.includes('-v')) {
-    return { invocation: { kind: 'text', text: `${version} (Escapement)\n` }, mcpConfig: [] };
+    return textOnly(`${VERSION} (Escapement)\n`);
   }
   if (argv.includes('--help') || argv.includes('-h')) {
-    return { invocation: { kind: 'text', text: helpText() }, mcpConfig: [] };
+    return textOnly(helpText());
   }
   const { flags, words } = parseFlags(argv);
   refuseFlags(flags);
   const mcpConfig = flags.mcpConfig ?? [];
+  const ignored = [...ignoredFlags, ...ignoredSwitches].filter((name) => isGiven(flags, name));
   const options = optionsOf(flags, terminal.cwd);
   const debug = flags.debug === true;
   const prompt = words.length > 0 ? words.join(' ') : undefined;
   if (flags.inputFormat === 'stream-json') {
-    const invocation = headlessOf(flags, prompt, options, debug);
-    return { invocation, mcpConfig };
+    return { invocation: headlessOf(flags, prompt, options, debug), mcpConfig, ignored };
   }
   if (flags.permissionPromptTool !== undefined) {
     throw new UsageError('--permission-prompt-tool needs --input-format stream-json');
@@ -345,8 +358,15 @@ export function parseArguments(
     );
   }
   const outputFormat = flags.outputFormat ?? 'text';
-  return { invocation: { kind: 'print', prompt, outputFormat, options, debug }, mcpConfig };
+  const invocation: Invocation = { kind: 'print', prompt, outputFormat, options, debug };
+  return { invocation, mcpConfig, ignored };
 }
+
+const textOnly = (text: string): ParsedArguments => ({
+  invocation: { kind: 'text', text },
+  mcpConfig: [],
+  ignored: [],
+});
 
 function headlessOf(
   flags: Flags,

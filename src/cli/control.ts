@@ -109,15 +109,15 @@ export class ControlChannel {
 
   /** Takes a message of the host; `false` when it is none of the control protocol. */
   hear(message: Fields): boolean {
-    switch (message['type']) {
+    switch (message.type) {
       case 'control_request':
         this.#onRequest(message);
         return true;
       case 'control_response':
-        this.#onResponse(message['response']);
+        this.#onResponse(message.response);
         return true;
       case 'control_cancel_request':
-        this.#answering.get(String(message['request_id']))?.abort();
+        this.#answering.get(String(message.request_id))?.abort();
         return true;
       default:
         return false;
@@ -132,34 +132,32 @@ export class ControlChannel {
   }
 
   #onResponse(response: unknown): void {
-    if (!isFields(response) || typeof response['request_id'] !== 'string') {
-      return this.#parts.warn('a control_response without request_id was ignored');
+    if (!isFields(response) || typeof response.request_id !== 'string') {
+      this.#parts.warn('a control_response without request_id was ignored');
+      return;
     }
     // Unknown ids are normal: the answer to a request that was taken back.
-    const pending = this.#pending.get(response['request_id']);
+    const pending = this.#pending.get(response.request_id);
     if (!pending) return;
-    if (response['subtype'] === 'success') {
-      const answer = response['response'];
-      return pending.resolve(isFields(answer) ? answer : {});
-    }
-    pending.reject(
-      new ControlError(String(response['error'] ?? 'the host answered with an error')),
-    );
+    if (response.subtype === 'success') {
+      const answer = response.response;
+      pending.resolve(isFields(answer) ? answer : {});
+    } else
+      pending.reject(new ControlError(String(response.error ?? 'the host answered with an error')));
   }
 
   #onRequest(message: Fields): void {
     const { request_id: requestId, request: body } = message;
     if (typeof requestId !== 'string') {
-      return this.#parts.warn('a control_request without request_id was ignored');
+      this.#parts.warn('a control_request without request_id was ignored');
+      return;
     }
-    const subtype = isFields(body) ? body['subtype'] : undefined;
+    const subtype = isFields(body) ? body.subtype : undefined;
     const handler = typeof subtype === 'string' ? this.#handlerOf(subtype) : undefined;
     if (!isFields(body) || !handler) {
-      return this.#refuse(
-        requestId,
-        `Unsupported control request subtype: ${String(subtype)}`,
-        'unsupported_request',
-      );
+      const error = `Unsupported control request subtype: ${String(subtype)}`;
+      this.#refuse(requestId, error, 'unsupported_request');
+      return;
     }
     void this.#answer(requestId, body as ControlBody, handler);
   }

@@ -39,18 +39,18 @@ const textsOf = (value: unknown): readonly string[] =>
 /** Reads the request. Fields of the wrong type are skipped: a host may be newer than we are. */
 export function readInitialize(body: ControlBody, callHook: CallHook): InitializeRequest {
   const warnings: string[] = [];
-  const hooks = hooksOf(body['hooks'], callHook, warnings);
-  const systemPrompt = body['systemPrompt'];
-  const append = textOf(body['appendSystemPrompt']);
-  const schema = body['jsonSchema'];
-  const settings = body['settings'];
-  const disallowed = body['disallowedTools'];
-  const mcpServers = isFields(body['mcpServers']) ? body['mcpServers'] : undefined;
+  const hooks = hooksOf(body.hooks, callHook, warnings);
+  const systemPrompt = body.systemPrompt;
+  const append = textOf(body.appendSystemPrompt);
+  const schema = body.jsonSchema;
+  const settings = body.settings;
+  const disallowed = body.disallowedTools;
+  const mcpServers = isFields(body.mcpServers) ? body.mcpServers : undefined;
   const options: Partial<Options> = {
     ...(hooks && { hooks }),
     ...(Array.isArray(systemPrompt) && { systemPrompt: textsOf(systemPrompt).join('\n\n') }),
     ...(append !== undefined && { appendSystemPrompt: append }),
-    ...(isFields(body['agents']) && { agents: agentsOf(body['agents'], warnings) }),
+    ...(isFields(body.agents) && { agents: agentsOf(body.agents, warnings) }),
     ...(isFields(schema) && { outputFormat: { type: 'json_schema', schema } }),
     ...(isFields(settings) && { settings }),
     ...(Array.isArray(disallowed) && { disallowedTools: textsOf(disallowed) }),
@@ -66,8 +66,8 @@ export function readInitialize(body: ControlBody, callHook: CallHook): Initializ
       ...(isFields(settings) && { settings_applied: true }),
       ...(Array.isArray(disallowed) && { disallowed_tools_applied: true }),
       ...(mcpServers && { mcp_servers_applied: true }),
-      ...(body['managedSettings'] !== undefined && { managed_settings_applied: false }),
-      ...(Array.isArray(body['plugins']) && { plugins_applied: false }),
+      ...(body.managedSettings !== undefined && { managed_settings_applied: false }),
+      ...(Array.isArray(body.plugins) && { plugins_applied: false }),
     },
     warnings,
   };
@@ -100,7 +100,7 @@ function matcherOf(value: Fields, callHook: CallHook): HookCallbackMatcher {
     ...(typeof timeout === 'number' && { timeout }),
     // Anything that is not "continue" was meant to hold the action back.
     ...(onFailure != null && { onFailure: onFailure === 'continue' ? 'continue' : 'block' }),
-    hooks: textsOf(value['hookCallbackIds']).map(
+    hooks: textsOf(value.hookCallbackIds).map(
       (callbackId) =>
         (input, toolUseId, { signal }) =>
           callHook(callbackId, input, toolUseId, signal),
@@ -111,17 +111,17 @@ function matcherOf(value: Fields, callHook: CallHook): HookCallbackMatcher {
 function agentsOf(value: Fields, warnings: string[]): NonNullable<Options['agents']> {
   const agents: Record<string, Omit<AgentDefinition, 'name'>> = {};
   for (const [name, agent] of Object.entries(value)) {
-    const description = isFields(agent) ? textOf(agent['description']) : undefined;
-    const prompt = isFields(agent) ? textOf(agent['prompt']) : undefined;
+    const description = isFields(agent) ? textOf(agent.description) : undefined;
+    const prompt = isFields(agent) ? textOf(agent.prompt) : undefined;
     if (!isFields(agent) || description === undefined || prompt === undefined) {
       warnings.push(`agent ${name} was left out: description and prompt are needed`);
       continue;
     }
-    const model = textOf(agent['model']);
+    const model = textOf(agent.model);
     agents[name] = {
       description,
       prompt,
-      ...(Array.isArray(agent['tools']) && { tools: textsOf(agent['tools']) }),
+      ...(Array.isArray(agent.tools) && { tools: textsOf(agent.tools) }),
       ...(model !== undefined && model !== 'inherit' && { model }),
     };
   }
@@ -129,11 +129,11 @@ function agentsOf(value: Fields, warnings: string[]): NonNullable<Options['agent
 }
 
 function serversOf(body: ControlBody): ReadonlyMap<string, ServerManifest | undefined> {
-  const manifests = isFields(body['sdkMcpServerManifests']) ? body['sdkMcpServerManifests'] : {};
+  const manifests = isFields(body.sdkMcpServerManifests) ? body.sdkMcpServerManifests : {};
   return new Map(
-    textsOf(body['sdkMcpServers']).map((name) => {
+    textsOf(body.sdkMcpServers).map((name) => {
       const manifest = Object.hasOwn(manifests, name) ? manifests[name] : undefined;
-      if (!isFields(manifest) || !isFields(manifest['initializeResult'])) return [name, undefined];
+      if (!isFields(manifest) || !isFields(manifest.initializeResult)) return [name, undefined];
       const { initializeResult, toolsListResult } = manifest;
       return [
         name,

@@ -24,8 +24,9 @@ export async function readMcpConfig(
     } catch (error) {
       throw new UsageError(`--mcp-config: ${where} is no JSON (${(error as Error).message})`);
     }
-    const found = isFields(parsed) && isFields(parsed['mcpServers']) ? parsed['mcpServers'] : parsed;
-    if (!isFields(found)) throw new UsageError(`--mcp-config: ${where} holds no "mcpServers" object`);
+    const found = isFields(parsed) && isFields(parsed.mcpServers) ? parsed.mcpServers : parsed;
+    if (!isFields(found))
+      throw new UsageError(`--mcp-config: ${where} holds no "mcpServers" object`);
     Object.assign(servers, found);
   }
   return servers;

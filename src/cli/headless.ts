@@ -1,0 +1,337 @@
+/**
+ * The executable as other programs drive it: JSON lines in, JSON lines out, one session, one turn
+ * after the other. `control.ts` says what those programs really send.
+ */
+import { randomUUID } from 'node:crypto';
+import type { PermissionMode } from '../../services/permissions/types.ts';
+import type { Options } from '../options.ts';
+import type { QueryEngine } from '../query-engine.ts';
+import { UsageError } from '../usage-error.ts';
+import type { SDKMessage } from '../wire.ts';
+import { callHookOver, canUseToolOver } from './bindings.ts';
+import { type CliContext, exitCodes } from './context.ts';
+import { type ControlBody, ControlChannel, type Fields, isFields } from './control.ts';
+import { startHeartbeat } from './heartbeat.ts';
+import { HostServers } from './host-servers.ts';
+import { type InitializeRequest, readInitialize } from './initialize.ts';
+import { initializeAnswer } from './initialize-answer.ts';
+import { type HostPrompt, joinPrompts, promptOf } from './prompts.ts';
+import { watchSignals } from './signals.ts';
+import { readLines } from './stdin-lines.ts';
+
+export interface HeadlessParts {
+  readonly options: Options;
+  /** The host answers permission questions over the control channel. */
+  readonly asksHost: boolean;
+  readonly mcpServers: Readonly<Record<string, unknown>>;
+}
+
+const permissionModes: readonly PermissionMode[] = [
+  'default',
+  'acceptEdits',
+  'plan',
+  'dontAsk',
+  'bypassPermissions',
+];
+
+/** Serves one host until it has said all and heard all. @returns the exit code. */
+export async function runHeadless(parts: HeadlessParts, context: CliContext): Promise<number> {
+  const session = new HeadlessSession(parts, context);
+  const watch = watchSignals(() => session.abort());
+  context.out.gone.addEventListener('abort', () => session.abort());
+  const stopHeartbeat = startHeartbeat(context.out);
+  try {
+    const code = await session.run();
+    return watch.exitCode ?? code;
+  } finally {
+    stopHeartbeat();
+    await session.close();
+    await context.out.flush();
+  }
+}
+
+class HeadlessSession {
+  readonly #parts: HeadlessParts;
+  readonly #context: CliContext;
+  readonly #channel: ControlChannel;
+  readonly #servers: HostServers;
+  /** Prompts that no turn has taken yet, oldest first. */
+  #queue: HostPrompt[] = [];
+  /** Prompts that only go along with the next one. */
+  #notes: HostPrompt[] = [];
+  #engine: Promise<QueryEngine> | undefined;
+  #running: QueryEngine | undefined;
+  #isInputOver = false;
+  #isAborted = false;
+  /** The host said stop after a prompt was taken and before its turn could begin. */
+  #stopsNext = false;
+  #isStarting = false;
+  #hasHeardHost = false;
+  #lastState: 'idle' | 'running' | 'requires_action' = 'idle';
+  #lastInit: Extract<SDKMessage, { subtype: 'init' }> | undefined;
+  #lastResult: Extract<SDKMessage, { type: 'result' }> | undefined;
+  #wake: () => void = () => {};
+
+  constructor(parts: HeadlessParts, context: CliContext) {
+    this.#parts = parts;
+    this.#context = context;
+    this.#channel = new ControlChannel({
+      write: (message) => context.out.write(message),
+      warn: context.warn,
+      handlers: {
+        initialize: (body) => this.#onInitialize(body),
+        interrupt: (body) => this.#onInterrupt(body),
+        set_permission_mode: (body) => this.#onSetPermissionMode(body),
+        set_model: (body) => this.#onSetModel(body),
+        cancel_async_message: (body) => this.#onCancelMessage(body),
+        mcp_status: () => ({ mcpServers: this.#lastInit?.mcp_servers ?? [] }),
+        mcp_message: (body) => this.#servers.onMessage(body),
+      },
+    });
+    this.#servers = new HostServers(this.#channel, context.warn);
+  }
+
+  /** Until stdin has ended and every prompt has its result, or the host or a signal says stop. */
+  async run(): Promise<number> {
+    const reading = this.#readInput();
+    // Reading may wait for ever (a signal ends the turns, not the input), so it is not awaited.
+    reading.catch((error: unknown) => this.#endInput(`stdin failed: ${String(error)}`));
+    for (let next = await this.#nextPrompt(); next; next = await this.#nextPrompt()) {
+      await this.#runTurn(next);
+    }
+    // `initialize` may have failed although no prompt came after it.
+    await this.#engine;
+    if (this.#lastResult) return this.#lastResult.is_error ? exitCodes.failed : exitCodes.good;
+    if (this.#hasHeardHost || this.#isAborted) return exitCodes.good;
+    throw new UsageError(
+      'no prompt: stdin ended without a line {"type":"user","message":{"role":"user","content":"…"}}',
+    );
+  }
+
+  /** Stops what runs. Prompts that wait get their (aborted) result, too. Idempotent. */
+  abort(): void {
+    this.#isAborted = true;
+    this.#running?.interrupt();
+    this.#wake();
+  }
+
+  async close(): Promise<void> {
+    this.#channel.close('the session has ended');
+    const engine = await this.#engine?.catch(() => undefined);
+    await engine?.close();
+  }
+
+  // ── what comes in ──
+
+  async #readInput(): Promise<void> {
+    for await (const line of readLines(this.#context.stdin)) {
+      if (line.kind === 'tooLong') {
+        this.#context.warn(
+          `a line of ${line.bytes} bytes on stdin was refused: send at most 64 MB in a line`,
+        );
+        continue;
+      }
+      this.#hear(line.text);
+    }
+    this.#endInput('the host has closed its end');
+  }
+
+  #endInput(cause: string): void {
+    this.#isInputOver = true;
+    this.#channel.close(cause);
+    this.#wake();
+  }
+
+  #hear(line: string): void {
+    let message: unknown;
+    try {
+      message = JSON.parse(line);
+    } catch (error) {
+      const cause = (error as Error).message;
+      this.#context.warn(`a line on stdin is no JSON and was ignored: ${cause}`);
+      return;
+    }
+    if (!isFields(message)) {
+      this.#context.warn('a line on stdin is no JSON object and was ignored');
+      return;
+    }
+    if (this.#channel.hear(message)) {
+      this.#hasHeardHost = true;
+      return;
+    }
+    if (message.type !== 'user') {
+      this.#context.debug(`ignored on stdin: type ${String(message.type)}`);
+      return;
+    }
+    const prompt = promptOf(message);
+    if (typeof prompt === 'string') this.#context.warn(prompt);
+    else this.#accept(prompt);
+  }
+
+  /** Beside a turn that runs a prompt can be folded in; else it waits for its own. */
+  #accept(prompt: HostPrompt): void {
+    if (!prompt.shouldQuery) this.#notes.push(prompt);
+    else if (this.#running && !this.#isAborted) this.#running.enqueue(prompt.prompt, prompt);
+    else this.#queue.push(prompt);
+    this.#wake();
+  }
+
+  async #nextPrompt(): Promise<HostPrompt | undefined> {
+    while (this.#queue.length === 0 && !this.#isInputOver && !this.#isAborted) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return this.#queue.shift();
+  }
+
+  // ── turns ──
+
+  async #runTurn(next: HostPrompt): Promise<void> {
+    this.#isStarting = true;
+    const engine = await this.#engineReady(undefined);
+    const notes = this.#notes.splice(0).map(({ prompt }) => prompt);
+    const { uuid, isMeta } = next;
+    const turn = engine.submitMessage(joinPrompts([...notes, next.prompt]), { uuid, isMeta });
+    this.#running = engine;
+    const first = turn.next();
+    // Only a turn that has begun can be stopped; this one must not get as far as a request.
+    if (this.#isAborted || this.#stopsNext) engine.interrupt();
+    this.#isStarting = false;
+    this.#stopsNext = false;
+    try {
+      for (let step = await first; !step.done; step = await turn.next()) {
+        await this.#show(step.value);
+        if (this.#context.out.gone.aborted) await turn.return();
+      }
+    } finally {
+      this.#running = undefined;
+      this.#takeBack(engine);
+    }
+  }
+
+  /** Prompts that came beside the turn and that it has not taken go first in the line. */
+  #takeBack(engine: QueryEngine): void {
+    const left = engine.takeQueued();
+    this.#queue.unshift(
+      ...left.map(({ prompt, uuid }) => ({ prompt, uuid, isMeta: false, shouldQuery: true })),
+    );
+  }
+
+  async #show(message: SDKMessage): Promise<void> {
+    await this.#context.out.write(message);
+    if (message.type === 'system') {
+      if (message.subtype === 'init') this.#lastInit = message;
+      if (message.subtype === 'session_state_changed') this.#lastState = message.state;
+    }
+    if (message.type !== 'result') return;
+    this.#lastResult = message;
+    if (this.#lastState === 'idle') return;
+    // Once it has heard that a person is asked, the SDK keeps its end open after a result until it
+    // hears that nothing goes on. `sdk_host_only`: it does not pass this line on.
+    this.#lastState = 'idle';
+    await this.#context.out.write({
+      type: 'system',
+      subtype: 'session_state_changed',
+      state: 'idle',
+      uuid: randomUUID(),
+      session_id: message.session_id,
+      sdk_host_only: true,
+    });
+  }
+
+  // ── the engine ──
+
+  /** Made once: by `initialize`, or by the first prompt of a host that does not initialize. */
+  #engineReady(request: InitializeRequest | undefined): Promise<QueryEngine> {
+    if (!this.#engine) {
+      this.#engine = this.#makeEngine(request);
+      // A failure must end a session that waits for its first prompt.
+      this.#engine.catch(() => this.#endInput('the session could not begin'));
+    }
+    return this.#engine;
+  }
+
+  async #makeEngine(request: InitializeRequest | undefined): Promise<QueryEngine> {
+    const { options, asksHost, mcpServers } = this.#parts;
+    const { engineFromOptions } = await import('../options.ts');
+    const callMs = Number(this.#context.environment.MCP_TOOL_TIMEOUT) || undefined;
+    const mcpClients = await this.#servers.connect(request?.servers ?? new Map(), callMs);
+    const configured = { ...mcpServers, ...request?.mcpServers };
+    return engineFromOptions(
+      {
+        ...options,
+        ...request?.options,
+        ...(asksHost && { canUseTool: canUseToolOver(this.#channel) }),
+        ...(mcpClients.length > 0 && { mcpClients }),
+        ...(Object.keys(configured).length > 0 && { mcpServers: configured }),
+      },
+      this.#context.environment,
+    );
+  }
+
+  // ── what the host asks for ──
+
+  async #onInitialize(body: ControlBody): Promise<Fields> {
+    const request = readInitialize(body, callHookOver(this.#channel));
+    for (const warning of request.warnings) this.#context.warn(warning);
+    const isFirst = this.#engine === undefined;
+    await this.#engineReady(request);
+    const answer = await initializeAnswer(
+      request.options.agents ?? {},
+      this.#context.environment,
+      request.confirmations,
+    );
+    // A second one is answered, but hooks and prompts are those of the first.
+    const repeated = 'hooks_applied' in request.confirmations ? { hooks_applied: false } : {};
+    return isFirst ? answer : { ...answer, ...repeated };
+  }
+
+  /** The receipt names prompts that still run afterwards, unless they were to be dropped, too. */
+  #onInterrupt(body: ControlBody): Fields {
+    if (this.#running) {
+      this.#takeBack(this.#running);
+      this.#running.interrupt();
+    } else if (this.#isStarting) {
+      this.#stopsNext = true;
+    }
+    const waiting = this.#queue.map(({ uuid }) => uuid);
+    if (body.cancel_queued !== true) return { still_queued: waiting };
+    this.#queue = [];
+    return { still_queued: [], cancelled: waiting };
+  }
+
+  async #onSetPermissionMode(body: ControlBody): Promise<Fields> {
+    const name = body.mode === 'manual' ? 'default' : body.mode;
+    const mode = permissionModes.find((known) => known === name);
+    if (!mode) throw new UsageError(`unknown permission mode: ${permissionModes.join(', ')} exist`);
+    if (mode === 'bypassPermissions' && !this.#parts.options.allowDangerouslySkipPermissions) {
+      throw new UsageError(
+        'bypassPermissions was not allowed at the start: add --allow-dangerously-skip-permissions',
+      );
+    }
+    (await this.#engineReady(undefined)).setPermissionMode(mode);
+    return { mode };
+  }
+
+  async #onSetModel(body: ControlBody): Promise<Fields> {
+    const name = body.model ?? 'default';
+    if (typeof name !== 'string') throw new UsageError('set_model: name a model, or "default"');
+    const { modelAccess, modelNamed } = await import('../model-access.ts');
+    const access = modelAccess(this.#parts.options, this.#context.environment);
+    const model = name === 'default' ? undefined : modelNamed(name, access);
+    (await this.#engineReady(undefined)).setModel(model);
+    return {};
+  }
+
+  /** Only a prompt that no turn has taken can be taken back. */
+  #onCancelMessage(body: ControlBody): Fields {
+    const wanted = body.message_uuid;
+    if (this.#running) this.#takeBack(this.#running);
+    const kept = this.#queue.filter(({ uuid }) => uuid !== wanted);
+    const cancelled = kept.length < this.#queue.length;
+    this.#queue = [];
+    for (const prompt of kept) this.#accept(prompt);
+    return { cancelled };
+  }
+}

@@ -1,0 +1,65 @@
+/** Tools that live in the host's process: connected before the first turn, so that it has them. */
+import type { InProcessMcp, JsonRpcMessage } from '../../services/mcp/in-process.ts';
+import type { MCPServerConnection } from '../config.ts';
+import { VERSION } from '../version.ts';
+import { sendToHostServer } from './bindings.ts';
+import { type ControlBody, type ControlChannel, ControlError, type Fields } from './control.ts';
+import type { ServerManifest } from './initialize.ts';
+
+/** The in-process servers of one host. */
+export class HostServers {
+  readonly #channel: ControlChannel;
+  readonly #warn: (text: string) => void;
+  readonly #servers = new Map<string, InProcessMcp>();
+
+  constructor(channel: ControlChannel, warn: (text: string) => void) {
+    this.#channel = channel;
+    this.#warn = warn;
+  }
+
+  /** Connects all of them side by side. One that fails is there as failed and takes nothing along. */
+  async connect(
+    servers: ReadonlyMap<string, ServerManifest | undefined>,
+    toolMs: number | undefined,
+  ): Promise<readonly MCPServerConnection[]> {
+    if (servers.size === 0) return [];
+    const { createInProcessMcp } = await import('../../services/mcp/in-process.ts');
+    const connecting = [...servers].map(async ([serverName, manifest]) => {
+      const server = await createInProcessMcp({
+        serverName,
+        send: sendToHostServer(this.#channel, serverName, manifest),
+        clientVersion: VERSION,
+        onWarning: this.#warn,
+        ...(toolMs !== undefined && { toolMs }),
+      });
+      this.#servers.set(serverName, server);
+      return connectionOf(server);
+    });
+    return Promise.all(connecting);
+  }
+
+  /** `mcp_message` of the host: its server speaks first, for example that its tools have changed. */
+  async onMessage(body: ControlBody): Promise<Fields> {
+    const name = String(body.server_name);
+    const server = this.#servers.get(name);
+    if (!server) throw new ControlError(`unknown MCP server: ${name}`);
+    const answer = await server.receive(body.message as JsonRpcMessage);
+    if (answer) {
+      const reply = { subtype: 'mcp_message', server_name: name, message: answer };
+      void this.#channel.request(reply).catch(() => {});
+    }
+    return {};
+  }
+}
+
+/** The tools are read at each use: the server may change its list. */
+const connectionOf = (server: InProcessMcp): MCPServerConnection => ({
+  name: server.serverName,
+  status: server.status,
+  ...(server.failure !== undefined && { error: server.failure }),
+  get tools() {
+    return server.tools();
+  },
+  // It ends with the host's process, not with ours.
+  close: async () => {},
+});

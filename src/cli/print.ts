@@ -1,0 +1,121 @@
+/** One prompt, one answer: what scripts and pipes use. */
+import type { Options } from '../options.ts';
+import type { QueryEngine } from '../query-engine.ts';
+import { UsageError } from '../usage-error.ts';
+import type { SDKMessage } from '../wire.ts';
+import type { OutputFormat } from './args.ts';
+import { type CliContext, exitCodes, PROMPT_BYTES_MAX } from './context.ts';
+import { startHeartbeat } from './heartbeat.ts';
+import { watchSignals } from './signals.ts';
+import { readAll } from './stdin-lines.ts';
+
+/**
+ * With a prompt in the arguments: how long to wait for the first piped byte. A parent that leaves
+ * its end of stdin open and never writes must not hang us.
+ */
+const STDIN_WAIT_MS = 3_000;
+
+export interface PrintParts {
+  readonly prompt: string | undefined;
+  readonly outputFormat: OutputFormat;
+  readonly options: Options;
+  readonly mcpServers: Readonly<Record<string, unknown>>;
+}
+
+type Result = Extract<SDKMessage, { type: 'result' }>;
+
+/** @returns the exit code. @throws UsageError before anything is sent or written. */
+export async function runPrint(parts: PrintParts, context: CliContext): Promise<number> {
+  const prompt = await promptText(parts.prompt, context);
+  const { engineFromOptions } = await import('../options.ts');
+  const servers = parts.mcpServers;
+  const engine = await engineFromOptions(
+    { ...parts.options, ...(Object.keys(servers).length > 0 && { mcpServers: servers }) },
+    context.environment,
+  );
+  const watch = watchSignals(() => engine.interrupt());
+  context.out.gone.addEventListener('abort', () => engine.interrupt());
+  const stopHeartbeat =
+    parts.outputFormat === 'stream-json' ? startHeartbeat(context.out) : () => {};
+  try {
+    const result = await runTurn(engine, prompt, parts.outputFormat, context);
+    await printResult(result, parts.outputFormat, context);
+    return watch.exitCode ?? (result?.is_error === false ? exitCodes.good : exitCodes.failed);
+  } finally {
+    stopHeartbeat();
+    await engine.close();
+    await context.out.flush();
+  }
+}
+
+async function runTurn(
+  engine: QueryEngine,
+  prompt: string,
+  format: OutputFormat,
+  { out }: CliContext,
+): Promise<Result | undefined> {
+  let result: Result | undefined;
+  for await (const message of engine.submitMessage(prompt)) {
+    if (message.type === 'result') result = message;
+    if (format === 'stream-json') await out.write(message);
+    if (out.gone.aborted) break;
+  }
+  return result;
+}
+
+/** Text: the answer and nothing else on stdout; what went wrong is for stderr. */
+async function printResult(
+  result: Result | undefined,
+  format: OutputFormat,
+  { out, warn }: CliContext,
+): Promise<void> {
+  if (!result || format === 'stream-json') return;
+  if (format === 'json') return out.write(result);
+  if (result.is_error) {
+    const causes = result.errors.filter((error) => error.trim() !== '');
+    return warn(`${result.terminal_reason}: ${causes.join('; ') || 'the turn failed'}`);
+  }
+  await out.writeText(`${result.result}\n`);
+}
+
+/** The argument, then what was piped in. */
+async function promptText(argument: string | undefined, context: CliContext): Promise<string> {
+  const piped = await pipedText(argument !== undefined, context);
+  const prompt = [argument, piped].filter((part) => part?.trim()).join('\n');
+  if (prompt === '') {
+    throw new UsageError(
+      'no prompt: give one as an argument (escapement -p "…") or pipe it in; an empty one is not sent',
+    );
+  }
+  checkSize(Buffer.byteLength(prompt));
+  return prompt;
+}
+
+async function pipedText(hasArgument: boolean, context: CliContext): Promise<string | undefined> {
+  if (context.stdinIsTTY) return undefined;
+  const reading = readAll(context.stdin, PROMPT_BYTES_MAX);
+  const piped = await (hasArgument ? orSilence(reading, context) : reading);
+  if (piped === undefined) return undefined;
+  if ('tooLong' in piped) checkSize(piped.tooLong);
+  return 'text' in piped ? piped.text : undefined;
+}
+
+function checkSize(bytes: number): void {
+  if (bytes <= PROMPT_BYTES_MAX) return;
+  throw new UsageError(
+    `the prompt is larger than ${PROMPT_BYTES_MAX} bytes and fits no model: name the file instead, so that it is read in parts`,
+  );
+}
+
+async function orSilence<T>(reading: Promise<T>, context: CliContext): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      context.warn('nothing came on stdin: going on without it (use < /dev/null to skip the wait)');
+      resolve(undefined);
+    }, STDIN_WAIT_MS);
+  });
+  const result = await Promise.race([reading, silence]);
+  clearTimeout(timer);
+  return result;
+}
