@@ -85,6 +85,11 @@ export class MessageLog {
     return { head: this.extend(chain, messages), count: messages.length, tokens };
   }
 
+  /** Number of messages up to a head; 0 when nothing stands there. */
+  depthOf(head: string): number {
+    return this.#links.get(head)?.depth ?? 0;
+  }
+
   /** The messages up to a head, oldest first. The seed's `messages`. Costs what is new. */
   at(head: string): readonly LogMessage[] {
     if (head === this.#walked.head) return this.#walked.messages;

@@ -3,9 +3,9 @@
  * it may stand in. Thinking is never edited, only kept or left out whole.
  */
 import type { ContentBlock, LogMessage, ToolResultBlock, ToolUseBlock } from '../messages.ts';
+import { deepWellFormed } from '../model/well-formed.ts';
 import { imageFacts, type MediaBlock, mediaSize, replaceMedia } from './media.ts';
 import { revise } from './revise.ts';
-import { wellFormed } from './well-formed.ts';
 
 /** What the API takes of media; source: `strict-rules` S12, S13. Replaceable for other servers. */
 export interface MediaLimits {
@@ -100,6 +100,15 @@ const legalImage = <B extends { readonly type: string }>(
   return { ...block, source: { ...block.source, media_type: type } };
 };
 
+/** S10. `undefined`: nothing of it can be sent. */
+const sendable = (block: ContentBlock): ContentBlock | undefined => {
+  try {
+    return deepWellFormed(block);
+  } catch {
+    return block.type === 'tool_use' ? { ...block, input: {} } : undefined;
+  }
+};
+
 /**
  * One message made legal in itself.
  * @returns the message itself when it was; `undefined` when nothing is left of it.
@@ -119,11 +128,11 @@ export const legalMessage = (
       note(`an empty text block of the ${message.role} was left out`);
       return [];
     }
-    const clean = wellFormed(block);
+    const clean = sendable(block);
     if (clean !== block) {
-      note(`half characters (lone surrogates) in ${block.type} were replaced`);
+      note(`what cannot be sent as JSON (half characters, deep nesting) in ${block.type} went`);
       // Signed: changed thinking would be refused, so it goes as a whole.
-      if (isThinking(block)) return [];
+      if (clean === undefined || isThinking(block)) return [];
     }
     if (clean.type === 'tool_use') return [legalCall(clean, note)];
     if (clean.type === 'image') return [legalImage(clean, note)];

@@ -71,7 +71,10 @@ export const repairPart = (
   const isKnown = options.isKnown ?? (() => false);
   const single = messages.flatMap((message) => legalMessage(message, limits, note) ?? []);
   const paired = legalPairs(single, isKnown, options.isPaused ?? false, note);
-  const ended = legalEnds(paired.messages, options, note);
+  const [anchor] = messages;
+  const nothingLeft = paired.messages.length === 0 && anchor && !options.goesOn;
+  if (nothingLeft) note('nothing of the history could be sent: the model is asked to go on');
+  const ended = nothingLeft ? [noteFrom(anchor, GO_ON)] : legalEnds(paired.messages, options, note);
   return { messages: repairs.length === 0 ? messages : ended, repairs, ids: paired.learned };
 };
 

@@ -2,9 +2,9 @@
  * Rules about all media of a request together: number of images, pages of documents, bytes (S12,
  * S13, S14). The oldest go first, and a few more than must: each change costs the prompt cache.
  */
-import type { LogMessage } from '../messages.ts';
+import type { ContentBlock, LogMessage, ToolResultContent } from '../messages.ts';
 import type { MediaLimits } from './legal-blocks.ts';
-import { type MediaBlock, mediaOf, mediaSize, replaceMedia } from './media.ts';
+import { isMedia, type MediaBlock, mediaOf, mediaSize, replaceMedia } from './media.ts';
 
 export interface MediaTotals {
   readonly images: number;
@@ -18,12 +18,14 @@ export const noMedia: MediaTotals = { images: 0, pages: 0, bytes: 0 };
 const ROOM_LEFT = 0.8;
 
 const known = new WeakMap<LogMessage, MediaTotals>();
-const textBytes = (message: LogMessage) =>
-  Buffer.byteLength(
-    JSON.stringify(message.content, (key, value) =>
-      key === 'data' && typeof value === 'string' ? '' : value,
-    ),
-  );
+/** What a media block weighs beside its data. */
+const MEDIA_FRAME_BYTES = 128;
+const bytesOf = (block: ContentBlock | ToolResultContent): number => {
+  if (isMedia(block)) return MEDIA_FRAME_BYTES;
+  if (block.type === 'tool_result' && typeof block.content === 'object')
+    return block.content.map(bytesOf).reduce((sum, bytes) => sum + bytes, MEDIA_FRAME_BYTES);
+  return Buffer.byteLength(JSON.stringify(block));
+};
 /** Size of one message; measured once. Base64 is ASCII: its bytes are its characters. */
 export const totalsOf = (message: LogMessage): MediaTotals => {
   const seen = known.get(message);
@@ -32,7 +34,9 @@ export const totalsOf = (message: LogMessage): MediaTotals => {
   const totals = {
     images: media.reduce((sum, size) => sum + size.images, 0),
     pages: media.reduce((sum, size) => sum + size.pages, 0),
-    bytes: textBytes(message) + media.reduce((sum, size) => sum + size.chars, 0),
+    bytes:
+      message.content.reduce((sum, block) => sum + bytesOf(block), 0) +
+      media.reduce((sum, size) => sum + size.chars, 0),
   };
   known.set(message, totals);
   return totals;

@@ -13,12 +13,16 @@ const UNKNOWN_OUTCOME =
   'There is no result of this call: it was interrupted, and its outcome is unknown. It may have ' +
   'run in part or in whole. Look at what is there before you repeat it.';
 
-/** A result and where it stands. */
-interface Found {
-  readonly block: ToolResultBlock;
+/** A block and where it stands. */
+interface Place {
   readonly message: LogMessage;
+  /** Index of its round. */
   readonly round: number;
+  /** Index of its message in the history. */
+  readonly at: number;
 }
+type Found = Place & { readonly block: ToolResultBlock };
+type Called = Place & { readonly block: ToolUseBlock };
 /** What becomes of a call. */
 interface Verdict {
   /** Its id from now on. */
@@ -27,27 +31,24 @@ interface Verdict {
   readonly round: number;
 }
 
-/** All results by id, in order; each is taken once. */
-const findResults = (rounds: readonly Round[]) => {
-  const byId = new Map<string, Found[]>();
-  rounds.forEach((round, at) => {
-    for (const message of round.heard)
-      for (const block of resultsOf(message)) {
-        const found = byId.get(block.tool_use_id) ?? [];
-        found.push({ block, message, round: at });
-        byId.set(block.tool_use_id, found);
+/** All calls and results, in order. */
+const findPairs = (rounds: readonly Round[]) => {
+  const calls: Called[] = [];
+  const results = new Map<string, Found[]>();
+  let at = 0;
+  rounds.forEach((round, index) => {
+    for (const message of round.all) {
+      for (const block of message.role === 'assistant' ? callsOf(message) : [])
+        calls.push({ block, message, round: index, at });
+      for (const block of message.role === 'user' ? resultsOf(message) : []) {
+        const found = results.get(block.tool_use_id) ?? [];
+        found.push({ block, message, round: index, at });
+        results.set(block.tool_use_id, found);
       }
+      at += 1;
+    }
   });
-  return byId;
-};
-
-/** The rounds in which an id is called: a result after the next one belongs to that one. */
-const callRounds = (rounds: readonly Round[]) => {
-  const byId = new Map<string, number[]>();
-  rounds.forEach((round, at) => {
-    for (const { id } of round.said.flatMap(callsOf)) byId.set(id, [...(byId.get(id) ?? []), at]);
-  });
-  return byId;
+  return { calls, results };
 };
 
 /** An id that nobody has: the old one as far as it is legal, and a number. */
@@ -59,35 +60,42 @@ const freshId = (id: unknown, isTaken: (id: string) => boolean) => {
 
 /** Decides for each call which result is its own and which id it has. Changes nothing. */
 const judgeCalls = (rounds: readonly Round[], isKnown: (id: string) => boolean, note: Note) => {
-  const results = findResults(rounds);
-  const called = callRounds(rounds);
+  const { calls, results } = findPairs(rounds);
   const verdicts = new Map<ToolUseBlock, Verdict>();
   const learned = new Set<string>();
   const isTaken = (id: string) => isKnown(id) || learned.has(id);
-  rounds.forEach((round, at) => {
-    const inRound = new Set<string>();
-    for (const block of round.said.flatMap(callsOf)) {
-      if (inRound.has(block.id)) {
-        note(`call ${block.id} stood twice in one answer: the second one was left out`);
-        continue;
-      }
-      inRound.add(block.id);
-      const before = called.get(block.id)?.find((other) => other > at) ?? rounds.length;
-      const mine = results.get(block.id) ?? [];
-      const found = mine.findIndex((result) => result.round >= at && result.round < before);
-      const [answer] = found < 0 ? [] : mine.splice(found, 1);
-      if (!answer) note(`call ${block.id} (${block.name}) had no result: its outcome is unknown`);
-      else if (answer.round !== at) note(`the result of call ${block.id} was moved to its call`);
-      const id = freshId(block.id, isTaken);
-      if (id !== block.id) note(`call ${block.id} was renamed to ${id}: ids must be unique and legal`);
-      learned.add(id);
-      verdicts.set(block, { id, answer, round: at });
+  const lastRoundOf = new Map<string, number>();
+  const byId = new Map<string, Called[]>();
+  for (const called of calls)
+    byId.set(called.block.id, [...(byId.get(called.block.id) ?? []), called]);
+  for (const { block, round, at } of calls) {
+    if (lastRoundOf.get(block.id) === round) {
+      note(`call ${block.id} stood twice in one answer: the second one was left out`);
+      continue;
     }
-  });
+    lastRoundOf.set(block.id, round);
+    // A result after the next call of this id belongs to that one.
+    const next = byId.get(block.id)?.find((other) => other.round > round);
+    const mine = results.get(block.id) ?? [];
+    const found = mine.findIndex((r) => r.at > at && r.at < (next?.at ?? Number.MAX_SAFE_INTEGER));
+    const [answer] = found < 0 ? [] : mine.splice(found, 1);
+    if (!answer) note(`call ${block.id} (${block.name}) had no result: its outcome is unknown`);
+    else if (answer.round !== round) note(`the result of call ${block.id} was moved to its call`);
+    const id = freshId(block.id, isTaken);
+    if (id !== block.id)
+      note(`call ${block.id} was renamed to ${id}: ids must be unique and legal`);
+    learned.add(id);
+    verdicts.set(block, { id, answer, round });
+  }
   for (const [id, left] of results)
     for (const _ of left) note(`a result of call ${id}, which is not open there, was left out`);
   return { verdicts, learned };
 };
+
+/** A user message will stand between this round and the next: every call gets its answer there. */
+const isHeard = (round: Round) =>
+  round.said.some((message) => callsOf(message).length > 0) ||
+  round.heard.some((message) => !isAnswer(message));
 
 /** Blocks of the server's own tools whose other half is missing. */
 const strayServerBlocks = (rounds: readonly Round[], isPaused: boolean, note: Note) => {
@@ -96,7 +104,11 @@ const strayServerBlocks = (rounds: readonly Round[], isPaused: boolean, note: No
   rounds.forEach((round, at) => {
     for (const block of round.said.flatMap((message) => message.content)) {
       if (block.type !== 'tool_use' && block.type.endsWith('tool_use') && 'id' in block) {
-        open.set(String(block.id), block);
+        const id = String(block.id);
+        if (open.has(id)) {
+          stray.add(block);
+          note(`${block.type} ${id} stood twice: the second one was left out`);
+        } else open.set(id, block);
       } else if (block.type.endsWith('_tool_result') && 'tool_use_id' in block) {
         if (!open.delete(String(block.tool_use_id))) {
           stray.add(block);
@@ -106,7 +118,7 @@ const strayServerBlocks = (rounds: readonly Round[], isPaused: boolean, note: No
     }
     const isLast = at === rounds.length - 1;
     // The server answers in its next message, as long as nobody else has spoken.
-    if (round.heard.length === 0 && (!isLast || isPaused)) return;
+    if (!isHeard(round) && (!isLast || isPaused)) return;
     for (const block of open.values()) {
       stray.add(block);
       note(`${block.type} was never answered by the server: left out`);
@@ -142,11 +154,18 @@ const rewriteMessage = (
 ): LogMessage | undefined => {
   const content = message.content.flatMap((block) => keep(block) ?? []);
   if (content.length === 0) return undefined;
-  if (content.every((block, at) => block === message.content[at]) && content.length === message.content.length)
+  if (
+    content.every((block, at) => block === message.content[at]) &&
+    content.length === message.content.length
+  )
     return message;
   const [only] = content;
   const id =
-    only?.type === 'tool_use' ? only.id : only?.type === 'tool_result' ? only.tool_use_id : undefined;
+    only?.type === 'tool_use'
+      ? only.id
+      : only?.type === 'tool_result'
+        ? only.tool_use_id
+        : undefined;
   return revise(message, content, id === undefined ? {} : { toolUseId: id });
 };
 

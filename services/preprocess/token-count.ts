@@ -1,0 +1,189 @@
+/**
+ * How big a prompt is: the last usage that the API reported, and an estimate of what came since. The
+ * API's numbers come after the fact and from one answer only; the estimate alone would be off by half.
+ */
+
+import type { MessageLog } from '../message-log.ts';
+import type { LogMessage } from '../messages.ts';
+import type { Usage } from '../model/types.ts';
+import type { Tool } from '../tools/tool.ts';
+import {
+  addSizes,
+  type Category,
+  categories,
+  categoryOf,
+  messageSize,
+  noSize,
+  type TextSize,
+  textSize,
+} from './token-size.ts';
+
+/** What every request carries beside its messages. */
+export interface FixedParts {
+  readonly system: readonly string[];
+  readonly tools: readonly Tool[];
+  readonly userContext?: string;
+}
+export interface TokenCounterDeps {
+  readonly log: MessageLog;
+  /** Read at each count: tools come and go. */
+  readonly fixed: () => FixedParts;
+}
+
+/** All numbers are tokens, finite and at least 0. */
+export interface TokenCounter {
+  /**
+   * The API has answered a request.
+   * @param head the history that was sent.
+   * @param usage as reported; fields may be missing or null (proxies), then it is not trusted.
+   */
+  noteUsage(
+    head: string,
+    usage: { readonly [F in keyof Usage]?: number | null } | null | undefined,
+  ): void;
+  /** The API has counted a prompt that was not sent. */
+  noteCount(head: string, tokens: number): void;
+  /** A stage has made `to` of `from`: what is known of the one is carried over to the other. */
+  noteRewrite(from: string, to: string): void;
+  /** The whole prompt with this history. */
+  estimate(head: string): number;
+  /** These messages alone. */
+  estimateMessages(messages: readonly LogMessage[]): number;
+  /** So much of a prompt was in the last request already, and is in the cache now. */
+  covered(head: string): number;
+  /** Where the tokens of a prompt go; the sum is about `estimate`. */
+  breakdown(head: string): Readonly<Record<Category, number>>;
+}
+
+/** Bytes of a token before the session has shown its own ratio. */
+const PROSE_RATIO = 3.0;
+const DENSE_RATIO = 2.0;
+/** No text has fewer or more bytes a token; a wild usage must not make the estimate useless. */
+const RATIO_MIN = 1;
+const RATIO_MAX = 6;
+/** A usage below this part of the estimate is a proxy's, a mock's, or was cut: not trusted. */
+const TRUSTED_SHARE = 0.5;
+/** A shorter prompt says nothing about the ratio. */
+const CALIBRATION_TOKENS_MIN = 500;
+
+/** The last prompt whose size the API has told. */
+interface Anchor {
+  readonly head: string;
+  readonly tokens: number;
+  /** What the answer to it had; 0 when it was only counted. */
+  readonly answerTokens: number;
+  /** Of a request that was really sent, unchanged since: its prefix is in the cache. */
+  readonly isCached: boolean;
+}
+
+const count = (value: number | null | undefined) =>
+  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
+const ratio = (bytesPerToken: number) => Math.min(RATIO_MAX, Math.max(RATIO_MIN, bytesPerToken));
+
+const toolSizes = new WeakMap<Tool, TextSize>();
+const toolSize = (tool: Tool) => {
+  const known = toolSizes.get(tool);
+  if (known) return known;
+  const size = addSizes(
+    textSize(tool.name + tool.description),
+    textSize(JSON.stringify(tool.inputSchema)),
+  );
+  toolSizes.set(tool, size);
+  return size;
+};
+
+/** One for each history that grows: a subagent has its own. */
+export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCounter {
+  let anchor: Anchor | undefined;
+  /** Real tokens over estimated ones. */
+  let factor = 1;
+  /** All messages up to a head, so that the next count costs what is new. */
+  let summed: { head: string; size: TextSize } | undefined;
+
+  const tokensOf = (size: TextSize, by = factor) =>
+    size.proseBytes / ratio(PROSE_RATIO / by) +
+    size.denseBytes / ratio(DENSE_RATIO / by) +
+    size.mediaTokens;
+  const sizeOf = (messages: readonly LogMessage[]) =>
+    messages.map(messageSize).reduce(addSizes, noSize);
+  const isOn = (from: string, head: string, fresh: readonly LogMessage[]) =>
+    log.depthOf(from) + fresh.length === log.depthOf(head);
+  const fixedSize = () => {
+    const { system, tools, userContext = '' } = fixed();
+    return [...system.map(textSize), textSize(userContext), ...tools.map(toolSize)].reduce(
+      addSizes,
+      noSize,
+    );
+  };
+  const historySize = (head: string) => {
+    const fresh = log.since(summed?.head ?? '', head);
+    const base = summed && isOn(summed.head, head, fresh) ? summed.size : noSize;
+    summed = { head, size: addSizes(base, sizeOf(fresh)) };
+    return summed.size;
+  };
+  const byBytes = (head: string, by = factor) =>
+    tokensOf(addSizes(fixedSize(), historySize(head)), by);
+  /** What stands after the anchor; `undefined` when the anchor is not on the way. */
+  const afterAnchor = (head: string) => {
+    if (!anchor) return undefined;
+    const fresh = log.since(anchor.head, head);
+    return isOn(anchor.head, head, fresh) ? fresh : undefined;
+  };
+  const fromAnchor = ({ tokens, answerTokens }: Anchor, fresh: readonly LogMessage[]) => {
+    // The first answer after the anchor is the one whose output was reported with it.
+    const apiId = fresh.find((message) => message.role === 'assistant')?.apiId;
+    const isAnswer = (message: LogMessage) =>
+      answerTokens > 0 && apiId !== undefined && message.apiId === apiId;
+    const answered = fresh.some(isAnswer) ? answerTokens : 0;
+    return tokens + answered + tokensOf(sizeOf(fresh.filter((message) => !isAnswer(message))));
+  };
+  const estimate = (head: string) => {
+    const fresh = afterAnchor(head);
+    return Math.ceil(anchor && fresh ? fromAnchor(anchor, fresh) : byBytes(head));
+  };
+  const trust = (head: string, told: Omit<Anchor, 'head'>) => {
+    if (told.tokens < TRUSTED_SHARE * estimate(head)) return;
+    anchor = { head, ...told };
+    const size = addSizes(fixedSize(), historySize(head));
+    const text = tokensOf({ ...size, mediaTokens: 0 }, 1);
+    if (text < CALIBRATION_TOKENS_MIN) return;
+    // Within what the two ratios can follow; the rest (media counted wrong) would only distort.
+    const wanted = (told.tokens - size.mediaTokens) / text;
+    factor = Math.min(PROSE_RATIO / RATIO_MIN, Math.max(PROSE_RATIO / RATIO_MAX, wanted));
+  };
+
+  return {
+    estimate,
+    noteUsage: (head, usage) => {
+      const prompt =
+        count(usage?.input_tokens) +
+        count(usage?.cache_read_input_tokens) +
+        count(usage?.cache_creation_input_tokens);
+      const answerTokens = count(usage?.output_tokens);
+      if (prompt > 0) trust(head, { tokens: prompt, answerTokens, isCached: true });
+    },
+    noteCount: (head, tokens) => {
+      if (count(tokens) > 0) trust(head, { tokens, answerTokens: 0, isCached: false });
+    },
+    noteRewrite: (from, to) => {
+      if (!anchor || !afterAnchor(from)) return;
+      const freed = byBytes(from) - byBytes(to);
+      const tokens = Math.max(estimate(from) - freed, byBytes(to) * TRUSTED_SHARE);
+      anchor = { head: to, tokens, answerTokens: 0, isCached: false };
+    },
+    estimateMessages: (messages) => Math.ceil(tokensOf(sizeOf(messages))),
+    covered: (head) => (anchor?.isCached && afterAnchor(head) ? anchor.tokens : 0),
+    breakdown: (head) => {
+      const parts = new Map<Category, number>([['fixed', tokensOf(fixedSize())]]);
+      const add = (category: Category, tokens: number) =>
+        parts.set(category, (parts.get(category) ?? 0) + tokens);
+      for (const message of log.at(head)) {
+        const { mediaTokens, ...text } = messageSize(message);
+        add('media', mediaTokens);
+        add(categoryOf(message), tokensOf({ ...text, mediaTokens: 0 }));
+      }
+      const entries = categories.map((category) => [category, Math.ceil(parts.get(category) ?? 0)]);
+      return Object.fromEntries(entries) as Record<Category, number>;
+    },
+  };
+}
