@@ -59,8 +59,7 @@ export class SavedOutput {
 
   /** @param isWanted false: everything was shown, a file that was begun is taken away. */
   async close(isWanted: boolean): Promise<Saved> {
-    if (isWanted) this.#flush();
-    await this.#work;
+    await (isWanted ? this.#flush() : this.#work);
     await this.#file?.close().catch(() => {});
     if (!isWanted) {
       if (this.#path) await rm(this.#path, { force: true }).catch(() => {});

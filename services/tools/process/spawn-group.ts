@@ -143,7 +143,8 @@ class RunningGroup implements ProcessGroup {
     child.stdin?.on('error', () => {});
     child.stdin?.end(options.stdin);
     child.on('error', (error) => {
-      if (child.pid === undefined) this.#finish({ how: 'failed', detail: describe(error, options) });
+      if (child.pid === undefined)
+        this.#finish({ how: 'failed', detail: describe(error, options) });
     });
     child.on('exit', (code, signal) => this.#leaderExited(code, signal));
     if (options.timeoutMs !== undefined) {
@@ -180,7 +181,7 @@ class RunningGroup implements ProcessGroup {
       stream.on('error', () => {}); // followed by close
       stream.on('close', () => {
         this.#openStreams -= 1;
-        if (this.#ownEnd && this.#openStreams === 0) this.#finish(this.#ownEnd);
+        if (this.#openStreams === 0) this.#finishByItself();
       });
       return [stream];
     });
@@ -206,10 +207,17 @@ class RunningGroup implements ProcessGroup {
     this.#tree.leaderIsGone();
     this.#ownEnd =
       signal === null ? { how: 'exited', code: code ?? 0 } : { how: 'signalled', signal };
-    if (this.#verdict) return; // whoever is ending it also settles it
-    if (this.#openStreams === 0) return this.#finish(this.#ownEnd);
-    this.#waitForQuiet();
-    this.#later(QUIET_MAX_MS, () => this.#finish(this.#ownEnd as GroupEnd));
+    if (this.#openStreams === 0) {
+      this.#finishByItself();
+    } else {
+      this.#waitForQuiet();
+      this.#later(QUIET_MAX_MS, () => this.#finishByItself());
+    }
+  }
+
+  /** The leader is gone and its output read. Whoever is ending the group also settles it. */
+  #finishByItself(): void {
+    if (this.#ownEnd && !this.#verdict) this.#finish(this.#ownEnd);
   }
 
   /** The leader is gone, a pipe is still open: done when nothing more comes for a moment. */
@@ -218,7 +226,7 @@ class RunningGroup implements ProcessGroup {
     this.#quiet = setTimeout(() => {
       // Nothing can come while we hold the stream back ourselves.
       if (this.#heldBack > 0) this.#waitForQuiet();
-      else if (this.#ownEnd) this.#finish(this.#ownEnd);
+      else this.#finishByItself();
     }, QUIET_MS);
   }
 

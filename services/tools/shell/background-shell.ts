@@ -1,13 +1,20 @@
 /** BashOutput and KillShell: the shells that run beside the conversation. */
 import { createContext, Script } from 'node:vm';
+import type { z } from 'zod';
 import type { ToolContext, ToolOutput } from '../tool.ts';
 import { joinOutput } from './bash-result.ts';
+import type { bashOutputInput, killShellInput } from './inputs.ts';
 import { shellLimits } from './limits.ts';
-import { type BackgroundShell, isRunning, type ShellSession, shellSessionOf } from './shell-session.ts';
+import {
+  type BackgroundShell,
+  isRunning,
+  type ShellSession,
+  shellSessionOf,
+} from './shell-session.ts';
 
 /** What it has printed since the last look, and how it is. */
 export const lookAtShell = (
-  input: { readonly bash_id: string; readonly filter?: string | undefined },
+  input: z.output<typeof bashOutputInput>,
   context: ToolContext,
 ): ToolOutput => {
   const session = shellSessionOf(context.state, context.cwd);
@@ -19,7 +26,10 @@ export const lookAtShell = (
   if (status.name !== 'running') shell.unread.end();
   const text = filter.apply(joinOutput(shell.unread.take(), { kind: 'none' }));
   if (text === undefined) {
-    return { content: 'The filter takes too long on this output; use a simpler one.', isError: true };
+    return {
+      content: 'The filter takes too long on this output; use a simpler one.',
+      isError: true,
+    };
   }
   return {
     content: [text, `Status: ${status.text}`].filter((part) => part).join('\n\n'),
@@ -29,7 +39,7 @@ export const lookAtShell = (
 
 /** Ends it and everything that it has started. */
 export const killShell = async (
-  input: { readonly shell_id: string },
+  input: z.output<typeof killShellInput>,
   context: ToolContext,
 ): Promise<ToolOutput> => {
   const session = shellSessionOf(context.state, context.cwd);
@@ -91,7 +101,10 @@ const everything: LineFilter = { ok: true, apply: (text) => text };
  */
 const lineFilter = (source: string): LineFilter => {
   if (source.length > shellLimits.filterCharsMax) {
-    return { ok: false, message: `The filter is longer than ${shellLimits.filterCharsMax} characters.` };
+    return {
+      ok: false,
+      message: `The filter is longer than ${shellLimits.filterCharsMax} characters.`,
+    };
   }
   try {
     new RegExp(source);

@@ -1,23 +1,20 @@
 /** Bash: runs a command in a shell of its own. */
+import type { z } from 'zod';
 import { BoundedText } from '../process/bounded-text.ts';
-import { clipEnd, clipStart } from '../process/clip.ts';
+import { clipStart } from '../process/clip.ts';
 import { SavedOutput } from '../process/saved-output.ts';
 import type { ProcessGroup } from '../process/spawn-group.ts';
 import type { ToolContext, ToolOutput } from '../tool.ts';
 import { describeRun } from './bash-result.ts';
-import { shellLimits } from './limits.ts';
+import type { bashInput } from './inputs.ts';
+import { shellLimits, timeoutOf } from './limits.ts';
 import { shellEnvironment } from './shell-environment.ts';
 import { FolderReport, shellArguments } from './shell-script.ts';
 import { type BackgroundShell, type ShellSession, shellSessionOf } from './shell-session.ts';
 import { deadlineHint } from './wants-person.ts';
 import { isFolder, isSameFolder, workingFolder } from './working-folder.ts';
 
-export interface BashInput {
-  readonly command: string;
-  readonly timeout?: number | undefined;
-  readonly description?: string | undefined;
-  readonly run_in_background?: boolean | undefined;
-}
+type BashInput = z.output<typeof bashInput>;
 
 /** What differs between hosts. */
 export interface BashOptions {
@@ -27,10 +24,7 @@ export interface BashOptions {
   readonly projectRoot?: string;
 }
 
-/** The timeout that counts. */
-export const timeoutOf = ({ timeout }: Pick<BashInput, 'timeout'>): number =>
-  Math.min(Math.max(timeout ?? shellLimits.timeoutDefaultMs, 1), shellLimits.timeoutMaxMs);
-
+/** *Contract:* whatever a command does is an output; nothing is thrown. */
 export const runBash = async (
   input: BashInput,
   context: ToolContext,
@@ -99,7 +93,7 @@ const runToItsEnd = async (
   session: ShellSession,
   place: Place,
 ): Promise<ToolOutput> => {
-  const timeoutMs = timeoutOf(input);
+  const timeoutMs = timeoutOf(input.timeout);
   const output = new BoundedText(shellLimits.resultCharsMax);
   const file = new SavedOutput({
     folder: context.resultsFolder,
@@ -169,11 +163,10 @@ const progressOf = (context: ToolContext, output: BoundedText): (() => void) => 
     const now = performance.now();
     if (now - shownAt < shellLimits.progressMs) return;
     shownAt = now;
-    const lines = output.last(shellLimits.progressChars * 2).trimEnd().split('\n');
+    const lines = output
+      .last(shellLimits.progressChars * 2)
+      .trimEnd()
+      .split('\n');
     context.progress(clipStart(lines.at(-1) ?? '', shellLimits.progressChars));
   };
 };
-
-/** The first line, for people. */
-export const gistOf = (command: string): string =>
-  clipEnd(command.trim().split('\n', 1)[0] ?? '', shellLimits.progressChars);

@@ -21,6 +21,7 @@ export const shellLimits = {
   /** How often a running command shows its last line. */
   progressMs: 1 * SECOND,
   progressChars: 200,
+  gistChars: 200,
   /** A session that ends does not wait for slow goodbyes. */
   disposeGraceMs: 500,
   killGraceMs: 2 * SECOND,
@@ -30,3 +31,9 @@ export const shellLimits = {
   filterMs: 250,
   filterCharsMax: 1_000,
 } as const;
+
+/** The timeout that counts, in milliseconds; a larger one than there may be is lowered. */
+export const timeoutOf = (wished: unknown): number =>
+  typeof wished === 'number'
+    ? Math.min(Math.max(wished, 1), shellLimits.timeoutMaxMs)
+    : shellLimits.timeoutDefaultMs;

@@ -49,7 +49,7 @@ export class ShellSession {
     // The dots keep mark 1 from being found in mark 11.
     const group = spawnGroup({ ...options, mark: `${this.#mark}.${this.#groups}.` });
     this.#running.add(group);
-    group.ended.then(() => {
+    void group.ended.then(() => {
       if (group.leftovers().length === 0) this.#running.delete(group);
     });
     return group;
@@ -75,7 +75,7 @@ export class ShellSession {
       end: undefined,
       wasKilled: false,
     };
-    group.ended.then((end) => {
+    void group.ended.then((end) => {
       shell.end = end;
     });
     this.#shells.set(shell.id, shell);
