@@ -39,8 +39,7 @@ function gifFacts(bytes: Buffer): ImageFacts {
 /** Markers 0xC0–0xCF start a frame and hold its size, but for these three. */
 const NO_FRAME = new Set([0xc4, 0xc8, 0xcc]);
 /** Markers without a length behind them: RST0–RST7, SOI, TEM. */
-const isBare = (marker: number): boolean =>
-  (marker >= 0xd0 && marker <= 0xd8) || marker === 0x01;
+const isBare = (marker: number): boolean => (marker >= 0xd0 && marker <= 0xd8) || marker === 0x01;
 
 /** Walks the segments to the first frame header; thumbnails lie inside of segments. */
 function jpegFacts(bytes: Buffer): ImageFacts {

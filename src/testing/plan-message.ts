@@ -33,7 +33,7 @@ export interface WholeMessage {
 export type Plan =
   | { readonly ok: true; readonly acts: readonly Act[]; readonly message: WholeMessage }
   /** The script asks for something that cannot be. */
-  | { readonly ok: false; readonly problem: string };
+  | { readonly ok: false; readonly field: 'inserts' | 'fault'; readonly problem: string };
 
 /** Stop reason of a reply that may not say one. */
 export function stopReasonOf(reply: MessageReply): string {
@@ -47,11 +47,7 @@ interface Told {
 }
 
 /** Usage of the two events that report one: totals so far, as the API does. */
-function usageOf(
-  reply: MessageReply,
-  facts: MessageFacts,
-  blocks: readonly StreamedBlock[],
-): Told {
+function usageOf(reply: MessageReply, facts: MessageFacts, blocks: readonly StreamedBlock[]): Told {
   const outputTokens = blocks.reduce((sum, { whole }) => sum + tokensOfBlock(whole), 0);
   const total = { ...facts.usage, output_tokens: Math.max(1, outputTokens), ...reply.usage };
   const start =
@@ -90,7 +86,9 @@ function undisturbed(
     ),
     { place: 'blocks' },
     ...waiting(reply.stopDelayMs),
-    ...(has('message_delta') ? [{ act: eventAct('message_delta', { delta, ...final }, final) }] : []),
+    ...(has('message_delta')
+      ? [{ act: eventAct('message_delta', { delta, ...final }, final) }]
+      : []),
     { place: 'message_delta' },
     ...(has('message_stop') ? [{ act: eventAct('message_stop') }] : []),
   ];
@@ -111,16 +109,18 @@ function blockSpots({ start, deltas, whole }: StreamedBlock, index: number, pace
       { act: eventAct('content_block_delta', { index, delta }, { index }) },
       { place: place(number) },
     ]),
-    ...(pace.noStop
-      ? []
-      : [{ act: eventAct('content_block_stop', { index }, { index, whole }) }]),
+    ...(pace.noStop ? [] : [{ act: eventAct('content_block_stop', { index }, { index, whole }) }]),
     { place: placeOf({ block: index }) },
   ];
 }
 
-const noSuchPlace = (field: string, after: Position): string =>
-  `${field}: the stream of this reply has no place after ${JSON.stringify(after)}; blocks and ` +
-  'deltas count from 0, and a block has as many deltas as it has pieces';
+const noSuchPlace = (field: 'inserts' | 'fault', after: Position): Plan => ({
+  ok: false,
+  field,
+  problem:
+    `the stream of this reply has no place after ${JSON.stringify(after)}; blocks and ` +
+    'deltas count from 0, and a block has as many deltas as it has pieces',
+});
 
 /** Works out the whole stream of a reply. */
 export function planMessage(reply: MessageReply, facts: MessageFacts): Plan {
@@ -144,13 +144,13 @@ export function planMessage(reply: MessageReply, facts: MessageFacts): Plan {
     if (event) acts.push(eventAct(event.type, event.data));
     if (raw !== undefined) acts.push({ type: 'send', bytes: Buffer.from(raw) });
     const longer = insertAfter(stream, after, acts);
-    if (!longer) return { ok: false, problem: noSuchPlace('inserts', after) };
+    if (!longer) return noSuchPlace('inserts', after);
     stream = longer;
   }
   if (reply.fault) {
     const end: Act = { type: 'break', fault: reply.fault };
     const broken = insertAfter(stream, reply.fault.after, [end]);
-    if (!broken) return { ok: false, problem: noSuchPlace('fault', reply.fault.after) };
+    if (!broken) return noSuchPlace('fault', reply.fault.after);
     stream = broken.slice(0, broken.findIndex(({ act }) => act === end) + 1);
   }
   return { ok: true, acts: stream.flatMap(({ act }) => (act ? [act] : [])), message };

@@ -55,21 +55,21 @@ export function blocksOf(content: unknown): JsonObject[] {
 
 const messagesOf = (body: RequestBody): JsonObject[] => recordsIn(body.messages);
 const textOf = (block: JsonObject | undefined): string =>
-  typeof block?.['text'] === 'string' ? block['text'] : '';
+  typeof block?.text === 'string' ? block.text : '';
 const textsOf = (content: unknown): string[] =>
   blocksOf(content)
-    .filter((block) => block['type'] === 'text')
+    .filter((block) => block.type === 'text')
     .map(textOf);
 
 /** Text of the last text block of the last message, or `''`. */
 export function lastText(request: Pick<ReceivedRequest, 'body'>): string {
-  return textsOf(messagesOf(request.body).at(-1)?.['content']).at(-1) ?? '';
+  return textsOf(messagesOf(request.body).at(-1)?.content).at(-1) ?? '';
 }
 
 /** All text of the first message that the user said. */
 export function firstText(request: Pick<ReceivedRequest, 'body'>): string {
-  const first = messagesOf(request.body).find((message) => message['role'] === 'user');
-  return textsOf(first?.['content']).join('\n');
+  const first = messagesOf(request.body).find((message) => message.role === 'user');
+  return textsOf(first?.content).join('\n');
 }
 
 /** All text of the system prompt. */
@@ -87,12 +87,12 @@ export interface ToolResultView {
 /** The tool results of the last message, in their order. */
 export function toolResults(request: Pick<ReceivedRequest, 'body'>): ToolResultView[] {
   const results: ToolResultView[] = [];
-  for (const block of blocksOf(messagesOf(request.body).at(-1)?.['content'])) {
-    if (block['type'] !== 'tool_result') continue;
+  for (const block of blocksOf(messagesOf(request.body).at(-1)?.content)) {
+    if (block.type !== 'tool_result') continue;
     results.push({
-      toolUseId: String(block['tool_use_id']),
-      text: textsOf(block['content']).join('\n'),
-      isError: block['is_error'] === true,
+      toolUseId: String(block.tool_use_id),
+      text: textsOf(block.content).join('\n'),
+      isError: block.is_error === true,
     });
   }
   return results;
@@ -101,7 +101,7 @@ export function toolResults(request: Pick<ReceivedRequest, 'body'>): ToolResultV
 /** Names of the tools that the request offers. */
 export function toolNames(request: Pick<ReceivedRequest, 'body'>): string[] {
   return recordsIn(request.body.tools)
-    .map((tool) => tool['name'])
+    .map((tool) => tool.name)
     .filter((name) => typeof name === 'string');
 }
 

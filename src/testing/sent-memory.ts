@@ -18,17 +18,24 @@ export interface SentPlace {
 const PAUSED_MAX = 64;
 
 const isThinking = (block: JsonObject): boolean =>
-  block['type'] === 'thinking' || block['type'] === 'redacted_thinking';
+  block.type === 'thinking' || block.type === 'redacted_thinking';
 
 /** Two thinking blocks with the same key are byte-equal where it counts. */
 const thinkingKey = (block: JsonObject): string =>
-  block['type'] === 'redacted_thinking'
-    ? JSON.stringify(['redacted', block['data']])
-    : JSON.stringify(['thinking', block['thinking'], block['signature']]);
+  block.type === 'redacted_thinking'
+    ? JSON.stringify(['redacted', block.data])
+    : JSON.stringify(['thinking', block.thinking, block.signature]);
 
 /** The part of a block that must come back: no cache mark, no field that the API does not ask for. */
 const essence = (block: JsonObject): string =>
   JSON.stringify(['type', 'text', 'thinking', 'data', 'id', 'name', 'input'].map((f) => block[f]));
+
+/** Takes the complete blocks of one message as they go out. */
+export interface SentMessage {
+  add(block: JsonObject): void;
+  /** The message ended with `pause_turn`. */
+  pause(): void;
+}
 
 /** Remembers complete blocks. */
 export class SentMemory {
@@ -37,28 +44,38 @@ export class SentMemory {
   readonly #paused: (readonly string[])[] = [];
   #messages = 0;
 
-  /** Notes the complete blocks of one message. `paused`: it ended with `pause_turn`. */
-  remember(model: string, blocks: readonly JsonObject[], paused: boolean): void {
+  /**
+   * Begins a message. Its blocks are noted one by one: a client may give a stream up and send
+   * what it has of it before the server knows that it has gone.
+   */
+  begin(model: string): SentMessage {
     const message = this.#messages++;
-    const thinking = blocks.filter(isThinking).map(thinkingKey);
-    for (const [index, block] of blocks.entries()) {
-      const place = { model, message, index };
-      if (isThinking(block)) this.#thinking.set(thinkingKey(block), place);
-      if (block['type'] === 'tool_use') {
-        this.#toolUses.set(String(block['id']), { ...place, thinking });
-      }
-    }
-    if (!paused) return;
-    // A client may not send white space back (rule S4), so it is not asked for.
-    const sayable = blocks.filter((b) => b['type'] !== 'text' || String(b['text']).trim() !== '');
-    this.#paused.push(sayable.map(essence));
-    if (this.#paused.length > PAUSED_MAX) this.#paused.shift();
+    const sent: JsonObject[] = [];
+    const thinking: string[] = [];
+    return {
+      add: (block) => {
+        const place = { model, message, index: sent.push(block) - 1 };
+        if (isThinking(block)) {
+          thinking.push(thinkingKey(block));
+          this.#thinking.set(thinkingKey(block), place);
+        }
+        if (block.type === 'tool_use') {
+          this.#toolUses.set(String(block.id), { ...place, thinking });
+        }
+      },
+      pause: () => {
+        // A client may not send white space back (rule S4), so it is not asked for.
+        const sayable = sent.filter((b) => b.type !== 'text' || String(b.text).trim());
+        this.#paused.push(sayable.map(essence));
+        if (this.#paused.length > PAUSED_MAX) this.#paused.shift();
+      },
+    };
   }
 
   /** Where this thinking block, or this call, was sent. */
   placeOf(block: JsonObject): SentPlace | undefined {
     if (isThinking(block)) return this.#thinking.get(thinkingKey(block));
-    return block['type'] === 'tool_use' ? this.#toolUses.get(String(block['id'])) : undefined;
+    return block.type === 'tool_use' ? this.#toolUses.get(String(block.id)) : undefined;
   }
 
   /** Thinking that this model sent with these calls and that is not among the blocks. */
@@ -66,9 +83,9 @@ export class SentMemory {
     const present = new Set(blocks.filter(isThinking).map(thinkingKey));
     const wanted = new Set<string>();
     for (const block of blocks) {
-      const call =
-        block['type'] === 'tool_use' ? this.#toolUses.get(String(block['id'])) : undefined;
-      if (call?.model === model) for (const key of call.thinking) wanted.add(key);
+      const call = block.type === 'tool_use' ? this.#toolUses.get(String(block.id)) : undefined;
+      if (call?.model !== model) continue;
+      for (const key of call?.thinking ?? []) wanted.add(key);
     }
     return [...wanted].filter((key) => !present.has(key)).length;
   }

@@ -86,13 +86,13 @@ function wholeOfRaw({ start, deltas = [] }: RawBlock): JsonObject {
   const whole: Record<string, unknown> = { ...start };
   let json = '';
   for (const delta of deltas) {
-    if (typeof delta['partial_json'] === 'string') json += delta['partial_json'];
+    if (typeof delta.partial_json === 'string') json += delta.partial_json;
     for (const field of APPENDED) {
       if (typeof delta[field] !== 'string') continue;
       whole[field] = `${typeof whole[field] === 'string' ? whole[field] : ''}${delta[field]}`;
     }
   }
-  if (json !== '') whole['input'] = parsedOr(json, start['input']);
+  if (json !== '') whole.input = parsedOr(json, start.input);
   return whole;
 }
 

@@ -89,14 +89,14 @@ export function requestView(body: RequestBody): RequestView {
     system: placed(blocksOf(body.system), 'system'),
     tools: placed(recordsIn(body.tools), 'tools'),
     messages: recordsIn(body.messages).map((message, at) => ({
-      role: message['role'],
+      role: message.role,
       path: `messages.${at}`,
-      blocks: placed(blocksOf(message['content']), `messages.${at}.content`),
+      blocks: placed(blocksOf(message.content), `messages.${at}.content`),
     })),
   };
 }
 
-const typeOf = ({ block }: PlacedBlock): unknown => block['type'];
+const typeOf = ({ block }: PlacedBlock): unknown => block.type;
 const isToolUse = (placed: PlacedBlock): boolean => typeOf(placed) === 'tool_use';
 const isToolResult = (placed: PlacedBlock): boolean => typeOf(placed) === 'tool_result';
 /** Results of tools that the API runs itself stand in the assistant's own message. */
@@ -108,8 +108,8 @@ const isBlank = (value: unknown): boolean => String(value ?? '').trim() === '';
 
 /** Blocks inside of a tool_result. */
 const insideOf = ({ block, path }: PlacedBlock): PlacedBlock[] =>
-  block['type'] === 'tool_result' && Array.isArray(block['content'])
-    ? recordsIn(block['content']).map((part, at) => ({
+  block.type === 'tool_result' && Array.isArray(block.content)
+    ? recordsIn(block.content).map((part, at) => ({
         block: part,
         path: `${path}.content.${at}`,
       }))
@@ -125,14 +125,14 @@ function* answersToCalls({ messages }: RequestView): Iterable<Finding> {
     const next = messages[at + 1];
     const answers =
       next?.role === 'user'
-        ? next.blocks.filter(isToolResult).map(({ block }) => block['tool_use_id'])
+        ? next.blocks.filter(isToolResult).map(({ block }) => block.tool_use_id)
         : [];
     for (const { block, path } of message.blocks.filter(isToolUse)) {
-      const times = answers.filter((id) => id === block['id']).length;
+      const times = answers.filter((id) => id === block.id).length;
       if (times === 1) continue;
       yield {
         path,
-        message: `tool_use ${String(block['id'])} has ${times} tool_results in the next message`,
+        message: `tool_use ${String(block.id)} has ${times} tool_results in the next message`,
       };
     }
   }
@@ -143,14 +143,14 @@ function* callsOfAnswers({ messages }: RequestView): Iterable<Finding> {
     const before = messages[at - 1];
     const calls =
       before?.role === 'assistant'
-        ? before.blocks.filter(isToolUse).map(({ block }) => block['id'])
+        ? before.blocks.filter(isToolUse).map(({ block }) => block.id)
         : [];
     for (const [index, placed] of blocks.entries()) {
-      const id = placed.block['tool_use_id'];
+      const id = placed.block.tool_use_id;
       const opened = isToolResult(placed)
         ? role === 'user' && calls.includes(id)
         : !isServerToolResult(placed) ||
-          blocks.slice(0, index).some(({ block }) => block['id'] === id);
+          blocks.slice(0, index).some(({ block }) => block.id === id);
       if (opened) continue;
       yield {
         path: placed.path,
@@ -165,23 +165,23 @@ const TOOL_USE_ID = /^[a-zA-Z0-9_-]+$/;
 function* soundCalls({ messages }: RequestView): Iterable<Finding> {
   const seen = new Set<unknown>();
   for (const { block, path } of messages.flatMap(({ blocks }) => blocks.filter(isToolUse))) {
-    const id = block['id'];
+    const id = block.id;
     if (typeof id !== 'string' || !TOOL_USE_ID.test(id)) {
       yield { path, message: `id ${JSON.stringify(id)} is not made of a-z, A-Z, 0-9, _ and -` };
     }
     if (seen.has(id)) yield { path, message: `id ${String(id)} is not unique` };
     seen.add(id);
-    if (!isObject(block['input'])) yield { path, message: 'input is not an object' };
+    if (!isObject(block.input)) yield { path, message: 'input is not an object' };
   }
 }
 
 function* textNotBlank(request: RequestView): Iterable<Finding> {
   for (const placed of [...request.system, ...allBlocks(request)]) {
     const { block, path } = placed;
-    if (typeOf(placed) === 'text' && isBlank(block['text'])) {
+    if (typeOf(placed) === 'text' && isBlank(block.text)) {
       yield { path, message: 'text is empty or white space' };
     }
-    if (isToolResult(placed) && typeof block['content'] === 'string' && isBlank(block['content'])) {
+    if (isToolResult(placed) && typeof block.content === 'string' && isBlank(block.content)) {
       yield { path, message: 'content is empty or white space' };
     }
   }
@@ -251,7 +251,7 @@ function* thinkingUnchanged(request: RequestView, context: StrictContext): Itera
 
 /** Only while thinking is on, and only in the newest message with calls. */
 function* thinkingKept({ body, messages }: RequestView, memory: SentMemory): Iterable<Finding> {
-  const mode = isObject(body.thinking) ? body.thinking['type'] : undefined;
+  const mode = isObject(body.thinking) ? body.thinking.type : undefined;
   if (mode !== 'enabled' && mode !== 'adaptive') return;
   const newest = messages.findLast(
     ({ role, blocks }) => role === 'assistant' && blocks.some(isToolUse),
@@ -268,10 +268,10 @@ const CACHE_MARKS_MAX = 4;
 
 function* cacheMarks(request: RequestView): Iterable<Finding> {
   const marked = [...request.tools, ...request.system, ...allBlocks(request)].filter(({ block }) =>
-    isObject(block['cache_control']),
+    isObject(block.cache_control),
   );
   // A mark on the request itself stands for one on its last block.
-  const count = marked.length + (isObject(request.body['cache_control']) ? 1 : 0);
+  const count = marked.length + (isObject(request.body.cache_control) ? 1 : 0);
   if (count > CACHE_MARKS_MAX) yield { path: '', message: `${count} cache_control fields` };
   for (const { path } of marked.filter(isThinking)) {
     yield { path, message: 'cache_control on a thinking block' };
@@ -289,9 +289,12 @@ function* stringsIn(value: unknown, path: string): Iterable<{ path: string; text
   }
 }
 
+/** With the u flag a pair is one character, so only a half alone has this category. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
 function* wellFormed({ body }: RequestView): Iterable<Finding> {
   for (const { path, text } of stringsIn(body, '')) {
-    if (!text.isWellFormed()) yield { path, message: 'a surrogate without its other half' };
+    if (LONE_SURROGATE.test(text)) yield { path, message: 'a surrogate without its other half' };
   }
 }
 
@@ -301,16 +304,16 @@ const COMBINATIONS = ['oneOf', 'anyOf', 'allOf'];
 function* soundTools({ tools }: RequestView): Iterable<Finding> {
   const seen = new Set<unknown>();
   for (const { block: tool, path } of tools) {
-    const name = tool['name'];
+    const name = tool.name;
     if (typeof name !== 'string' || !TOOL_NAME.test(name)) {
       yield { path, message: `name ${JSON.stringify(name)} is no tool name` };
     }
     if (seen.has(name)) yield { path, message: `name ${String(name)} is not unique` };
     seen.add(name);
     // Tools of the API itself have a type and no schema.
-    if (tool['type'] !== undefined && tool['type'] !== 'custom') continue;
-    const schema = isObject(tool['input_schema']) ? tool['input_schema'] : {};
-    if (schema['type'] !== 'object') yield { path, message: "input_schema.type is not 'object'" };
+    if (tool.type !== undefined && tool.type !== 'custom') continue;
+    const schema = isObject(tool.input_schema) ? tool.input_schema : {};
+    if (schema.type !== 'object') yield { path, message: "input_schema.type is not 'object'" };
     for (const word of COMBINATIONS.filter((combination) => combination in schema)) {
       yield { path, message: `input_schema has ${word} at its top` };
     }
@@ -327,9 +330,9 @@ function* soundImages(request: RequestView, context: StrictContext): Iterable<Fi
   const max = context.imagesMax ?? IMAGES_MAX;
   if (images.length > max) yield { path: '', message: `${images.length} images, ${max} may be` };
   for (const { block, path } of images) {
-    const source = isObject(block['source']) ? block['source'] : {};
-    if (source['type'] !== 'base64') continue;
-    const data = String(source['data'] ?? '');
+    const source = isObject(block.source) ? block.source : {};
+    if (source.type !== 'base64') continue;
+    const data = String(source.data ?? '');
     if (data.length > IMAGE_CHARS_MAX) {
       yield { path, message: `image has ${data.length} characters, ${IMAGE_CHARS_MAX} may be` };
       continue;
@@ -339,8 +342,8 @@ function* soundImages(request: RequestView, context: StrictContext): Iterable<Fi
       yield { path, message: 'image is neither png nor jpeg, gif or webp' };
       continue;
     }
-    if (facts.mediaType !== source['media_type']) {
-      yield { path, message: `media_type ${String(source['media_type'])} is ${facts.mediaType}` };
+    if (facts.mediaType !== source.media_type) {
+      yield { path, message: `media_type ${String(source.media_type)} is ${facts.mediaType}` };
     }
     if (Math.max(facts.width ?? 0, facts.height ?? 0) > IMAGE_SIDE_MAX_PIXELS) {
       yield { path, message: `image of ${facts.width} × ${facts.height} pixels` };
@@ -353,9 +356,9 @@ const PDF_PAGES_MAX = 100;
 function* pdfLength(request: RequestView): Iterable<Finding> {
   let pages = 0;
   for (const placed of allBlocks(request).filter((block) => typeOf(block) === 'document')) {
-    const source = isObject(placed.block['source']) ? placed.block['source'] : {};
-    if (source['type'] !== 'base64' || source['media_type'] !== 'application/pdf') continue;
-    pages += pdfPages(Buffer.from(String(source['data'] ?? ''), 'base64'));
+    const source = isObject(placed.block.source) ? placed.block.source : {};
+    if (source.type !== 'base64' || source.media_type !== 'application/pdf') continue;
+    pages += pdfPages(Buffer.from(String(source.data ?? ''), 'base64'));
   }
   if (pages > PDF_PAGES_MAX) yield { path: '', message: `${pages} pages of PDF` };
 }
@@ -385,8 +388,8 @@ function* knownFields({ body }: RequestView): Iterable<Finding> {
     yield { path: 'max_tokens', message: `${JSON.stringify(cap)} is no count of tokens` };
   }
   if (!Array.isArray(messages)) yield { path: 'messages', message: 'is no list' };
-  if (!isObject(thinking) || thinking['type'] !== 'enabled') return;
-  const budget = Number(thinking['budget_tokens']);
+  if (!isObject(thinking) || thinking.type !== 'enabled') return;
+  const budget = Number(thinking.budget_tokens);
   const path = 'thinking.budget_tokens';
   if (!(budget >= THINKING_TOKENS_MIN)) {
     yield { path, message: `${budget} is below ${THINKING_TOKENS_MIN}` };

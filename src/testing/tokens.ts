@@ -17,19 +17,19 @@ const json = (value: unknown): string => JSON.stringify(value) ?? '';
 
 /** Tokens of one content block; 0 for one without content. */
 export function tokensOfBlock(block: JsonObject): number {
-  switch (block['type']) {
+  switch (block.type) {
     case 'text':
-      return tokensOfText(String(block['text'] ?? ''));
+      return tokensOfText(String(block.text ?? ''));
     case 'thinking':
-      return tokensOfText(String(block['thinking'] ?? ''));
+      return tokensOfText(String(block.thinking ?? ''));
     case 'image':
       return IMAGE_TOKENS;
     case 'document':
-      return tokensOfDocument(block['source']);
+      return tokensOfDocument(block.source);
     case 'tool_use':
-      return tokensOfText(`${String(block['name'])}${json(block['input'])}`);
+      return tokensOfText(`${String(block.name)}${json(block.input)}`);
     case 'tool_result':
-      return blocksOf(block['content']).reduce((sum, part) => sum + tokensOfBlock(part), 0);
+      return blocksOf(block.content).reduce((sum, part) => sum + tokensOfBlock(part), 0);
     default: {
       const { cache_control: _mark, ...rest } = block;
       return tokensOfText(json(rest));
@@ -38,8 +38,8 @@ export function tokensOfBlock(block: JsonObject): number {
 }
 
 function tokensOfDocument(source: unknown): number {
-  if (isObject(source) && source['type'] === 'text') {
-    return tokensOfText(String(source['data'] ?? ''));
+  if (isObject(source) && source.type === 'text') {
+    return tokensOfText(String(source.data ?? ''));
   }
   return IMAGE_TOKENS;
 }
@@ -58,7 +58,7 @@ export function tokensOfRequest(body: RequestBody): number {
     sum(recordsIn(body.tools), tokensOfTool) +
     sum(blocksOf(body.system), tokensOfBlock) +
     recordsIn(body.messages).reduce(
-      (total, message) => total + sum(blocksOf(message['content']), tokensOfBlock),
+      (total, message) => total + sum(blocksOf(message.content), tokensOfBlock),
       0,
     )
   );

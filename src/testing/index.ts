@@ -1,0 +1,107 @@
+/**
+ * `escapement/testing`: a Messages API server that answers from a script, for tests of anything
+ * that talks to the API. It needs no test framework.
+ */
+export { COLLAPSE_MARK, SUMMARY_MARK } from './choose-reply.ts';
+export {
+  type ParsedScript,
+  parseScript,
+  parseScriptText,
+  type ScriptProblem,
+  scriptJsonSchema,
+} from './parse-script.ts';
+export {
+  CACHE_PRICES,
+  type CacheReport,
+  type CacheUsage,
+  PromptCache,
+  type PromptCacheOptions,
+} from './prompt-cache.ts';
+export {
+  firstText,
+  lastText,
+  type ReceivedRequest,
+  type RequestBody,
+  systemText,
+  type ToolResultView,
+  toolNames,
+  toolResults,
+} from './received-request.ts';
+export {
+  callTool,
+  callTools,
+  computed,
+  cut,
+  emptyBody,
+  forever,
+  httpError,
+  message,
+  overloaded,
+  proxyError,
+  rateLimited,
+  redactedThinking,
+  say,
+  serverError,
+  silent,
+  text,
+  thinking,
+  tooLarge,
+  tooLong,
+  toolUse,
+} from './replies.ts';
+export type {
+  ApiError,
+  BlockPace,
+  ComputedReply,
+  Condition,
+  CountReply,
+  CutFault,
+  CutReply,
+  DripFault,
+  EndFault,
+  ErrorFault,
+  ErrorReply,
+  Fault,
+  GarbageFault,
+  Insert,
+  MessageReply,
+  Position,
+  Purpose,
+  RawBlock,
+  RawReply,
+  RedactedThinkingBlock,
+  Reply,
+  ReplyFunction,
+  Script,
+  ScriptedBlock,
+  SilentReply,
+  StallFault,
+  Step,
+  TextBlock,
+  ThinkingBlock,
+  ToolUseBlock,
+  UsageFields,
+  Use,
+} from './script.ts';
+export { PURPOSE_HEADER, PURPOSES } from './script.ts';
+export {
+  createScriptedServer,
+  type RequestViolation,
+  type ScriptedServer,
+  type ServerOptions,
+  startScriptedServer,
+} from './scripted-server.ts';
+export { SentMemory, type SentMessage, type SentPlace } from './sent-memory.ts';
+export type { BilledFilter, BilledUsage, LogEntry } from './server-log.ts';
+export {
+  checkRequest,
+  type Finding,
+  RULE_IDS,
+  type RuleId,
+  STRICT_RULES,
+  type StrictContext,
+  type StrictRule,
+  type Violation,
+  violationLine,
+} from './strict.ts';
+export { tokensOfBlock, tokensOfRequest, tokensOfText } from './tokens.ts';
