@@ -7,7 +7,7 @@ import { type Cursor, headAfter, type MessageRef } from '../machines/state.ts';
 import type { LogMessage } from './messages.ts';
 
 interface Link {
-  readonly message: LogMessage;
+  readonly uuid: string;
   readonly before: string;
   readonly depth: number;
 }
@@ -18,7 +18,6 @@ export const emptyHistory: Cursor = { head: '0/', count: 0, tokens: 0 };
 export class MessageLog {
   readonly #messages = new Map<string, LogMessage>();
   readonly #links = new Map<string, Link>();
-  readonly #linked = new Set<string>();
   #chains = 1;
   /** The last history that was walked: the next one is usually the same and a little more. */
   #walked: { head: string; messages: readonly LogMessage[] } = { head: '0/', messages: [] };
@@ -33,11 +32,11 @@ export class MessageLog {
 
   /**
    * Says something else under the same uuid: a call whose input a hook or a person has edited.
-   * *Contract:* only while the message stands in no history.
+   * *Contract:* only before a request has carried the message; after that, it is the past.
    */
   amend(message: LogMessage): void {
-    if (this.#linked.has(message.uuid)) throw new Error(`message ${message.uuid} is history`);
     this.#messages.set(message.uuid, message);
+    this.#walked = { head: '0/', messages: [] };
   }
 
   /** What a message says. A uuid that was never put is a bug. */
@@ -61,8 +60,8 @@ export class MessageLog {
     for (const { uuid } of refs) {
       const at = headAfter(before, uuid);
       depth += 1;
-      this.#linked.add(uuid);
-      this.#links.set(at, { message: this.get(uuid), before, depth });
+      this.get(uuid); // a bug is found here, not where the history is read
+      this.#links.set(at, { uuid, before, depth });
       before = at;
     }
     return before;
@@ -97,7 +96,7 @@ export class MessageLog {
     let at = head;
     for (let link = this.#links.get(at); link; link = this.#links.get(at)) {
       if (at === this.#walked.head) break;
-      fresh.push(link.message);
+      fresh.push(this.get(link.uuid));
       at = link.before;
     }
     fresh.reverse();
@@ -111,7 +110,7 @@ export class MessageLog {
     const fresh: LogMessage[] = [];
     let at = head;
     for (let link = this.#links.get(at); link && at !== from; link = this.#links.get(at)) {
-      fresh.push(link.message);
+      fresh.push(this.get(link.uuid));
       at = link.before;
     }
     return fresh.reverse();

@@ -1,14 +1,23 @@
 /** What lives as long as a session, and is shared by its turns and their services. */
-import type { QueryState } from '../machines/state.ts';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { CompactTracking, QueryState } from '../machines/state.ts';
 import type { RunHooks } from '../services/hooks/types.ts';
-import type { Transcript } from '../services/journal/transcript.ts';
-import type { MessageLog } from '../services/message-log.ts';
+import {
+  noTranscript,
+  openTranscript,
+  type Transcript,
+  transcriptPath,
+} from '../services/journal/transcript.ts';
+import { MessageLog } from '../services/message-log.ts';
 import type { LogMessage } from '../services/messages.ts';
+import { defaultModel } from '../services/model/model-table.ts';
 import type { Usage } from '../services/model/types.ts';
-import type { UsageMeter } from '../services/model/usage.ts';
-import type { TokenCounter } from '../services/preprocess/token-count.ts';
+import { UsageMeter } from '../services/model/usage.ts';
+import { createTokenCounter, type TokenCounter } from '../services/preprocess/token-count.ts';
 import type { Tool, ToolState } from '../services/tools/tool.ts';
 import type { QueryEngineConfig } from './config.ts';
+import { sessionHooks } from './session-hooks.ts';
 
 export interface Session {
   readonly id: string;
@@ -21,21 +30,74 @@ export interface Session {
   readonly toolState: ToolState;
   /** Built in, of the host, of servers, and of this turn: what the model is offered now. */
   readonly tools: () => readonly Tool[];
+  readonly uuid: () => string;
+  readonly now: () => Date;
+  readonly defaultModel: string;
+  /** For results that are too long, and other files of this session. Made on first use. */
+  readonly folder: string;
+  /** Prompts that came while a turn ran. */
+  readonly queue: LogMessage[];
   /** Where shells stand now. Begins as `config.cwd`. */
   cwd: string;
-  /** Folder for results that are too long, and for the files of this session. */
-  readonly folder: string;
   /** Blocks of the system prompt; built once. */
   systemPrompt: readonly string[];
   userContext: string;
-  /** Set by the host: counts from the next request on, until the chart falls back. */
+  /** Set by the host: counts from the next request on, unless the chart has fallen back. */
   chosenModel: string | undefined;
-  /** Prompts that came while a turn ran. */
-  readonly queue: LogMessage[];
-  /** What hooks around tools want the model to read with the results. */
-  readonly contexts: LogMessage[];
+  /** Carried from turn to turn: a summary that failed three times is not tried in the next. */
+  autoCompactTracking: CompactTracking | undefined;
   /** Where the last request of the loop ended: the next one keeps a cache breakpoint there. */
   lastRequest: { readonly chain: string; readonly count: number } | undefined;
+  /** Tools that were told to stop and have not stopped yet. */
+  readonly stopping: Promise<void>[];
+  /** Words of hooks to the host while no query runs are kept for the next one. */
+  tellHost: (hookMessage: Readonly<Record<string, unknown>>) => void;
+}
+
+export function openSession(
+  config: QueryEngineConfig,
+  id: string,
+  version: string,
+  tools: () => readonly Tool[],
+): Session {
+  const { deps, home, cwd, persistSession = true } = config;
+  const log = new MessageLog();
+  const now = deps?.now ?? (() => new Date());
+  const path = transcriptPath(home, cwd, id);
+  const session: Session = {
+    id,
+    config,
+    log,
+    usage: new UsageMeter(),
+    tokens: createTokenCounter({
+      log,
+      fixed: () => ({
+        system: session.systemPrompt,
+        tools: tools(),
+        userContext: session.userContext,
+      }),
+    }),
+    transcript: persistSession
+      ? openTranscript({ path, sessionId: id, cwd, version, now })
+      : noTranscript(path),
+    runHooks: sessionHooks(config, id, path, (message) => session.tellHost(message)),
+    toolState: config.readFileCache,
+    tools,
+    uuid: deps?.uuid ?? randomUUID,
+    now,
+    defaultModel: defaultModel(),
+    folder: join(path.slice(0, -'.jsonl'.length), 'tool-results'),
+    queue: [],
+    cwd,
+    systemPrompt: [],
+    userContext: '',
+    chosenModel: undefined,
+    autoCompactTracking: undefined,
+    lastRequest: undefined,
+    stopping: [],
+    tellHost: () => {},
+  };
+  return session;
 }
 
 /** Adds what a call has used. @returns its price, 0 when the model's price is not known. */
@@ -56,7 +118,7 @@ export class SessionToolState implements ToolState {
     return value;
   }
 
-  /** Once, at the end of the session. A disposal that fails does not keep the others from running. */
+  /** Once, at the session's end. A disposal that fails does not keep the others from running. */
   async dispose(): Promise<void> {
     const disposals = this.#disposals.splice(0);
     await Promise.allSettled(disposals.map((run) => run()));
