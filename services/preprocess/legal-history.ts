@@ -70,7 +70,13 @@ export const repairPart = (
   const limits = options.limits ?? defaultMediaLimits;
   const isKnown = options.isKnown ?? (() => false);
   const single = messages.flatMap((message) => legalMessage(message, limits, note) ?? []);
-  const paired = legalPairs(single, isKnown, options.isPaused ?? false, note);
+  let paired = legalPairs(single, isKnown, options.isPaused ?? false, note);
+  // What is left out may bring blocks of one answer together again: looked at once more, as long
+  // as that changes something. Each pass leaves fewer blocks that can be wrong.
+  for (let before = 0; repairs.length > before; ) {
+    before = repairs.length;
+    paired = legalPairs(paired.messages, isKnown, options.isPaused ?? false, note);
+  }
   const [anchor] = messages;
   const nothingLeft = paired.messages.length === 0 && anchor && !options.goesOn;
   if (nothingLeft) note('nothing of the history could be sent: the model is asked to go on');

@@ -19,7 +19,7 @@ interface OpenRound {
   all: LogMessage[];
 }
 
-/** Nothing but tool results: stands between blocks of one answer without ending it. */
+/** Nothing but tool results. */
 export const isAnswer = (message: LogMessage) =>
   message.content.length > 0 && message.content.every((block) => block.type === 'tool_result');
 
@@ -27,10 +27,10 @@ const goesOn = (round: OpenRound, message: LogMessage) => {
   const last = round.said.at(-1);
   if (!last || last.apiId !== message.apiId) return false;
   // Without an id (a foreign transcript) only direct neighbours are known to belong together.
-  return message.apiId === undefined ? round.heard.length === 0 : round.heard.every(isAnswer);
+  return message.apiId !== undefined || round.heard.length === 0;
 };
 
-/** Splits a history. The parts in order are the whole. */
+/** Splits a history, as `model/request.ts` groups it. The parts in order are the whole. */
 export const roundsOf = (messages: readonly LogMessage[]): readonly Round[] => {
   const rounds: OpenRound[] = [];
   let round: OpenRound | undefined;

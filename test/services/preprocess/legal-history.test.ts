@@ -24,7 +24,7 @@ describe('a repaired history', () => {
       fc.property(brokenHistory(), (history) => {
         expect(violationsOf(repairHistory(history).messages)).toEqual([]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 800 },
     );
   });
 
@@ -36,7 +36,7 @@ describe('a repaired history', () => {
         expect(twice.repairs).toEqual([]);
         expect(twice.messages).toBe(once.messages);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 800 },
     );
   });
 
