@@ -66,6 +66,8 @@ export interface Failure {
   readonly fittingTokens?: number;
   /** HTTP status, when there was an answer. */
   readonly status?: number;
+  /** The server said `x-should-retry: false`, or it cannot get better (a bad certificate). */
+  readonly isFinal?: boolean;
 }
 /** What a request is for. Only `main` and `subagent` compact, ask stop hooks, have a budget. */
 export type QuerySource =

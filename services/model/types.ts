@@ -75,7 +75,13 @@ export type ModelEvent =
       readonly stopDetails?: unknown;
     }
   /** `usage` is what had been reported when it broke. */
-  | { readonly type: 'failed'; readonly failure: Failure; readonly usage: Usage | undefined };
+  | {
+      readonly type: 'failed';
+      readonly failure: Failure;
+      readonly usage: Usage | undefined;
+      /** By the request's own signal: nobody waits for a retry. */
+      readonly isAborted?: true;
+    };
 
 export type CallModel = (request: ModelRequest) => AsyncGenerator<ModelEvent, void, void>;
 export type { ContentBlock };

@@ -1,0 +1,402 @@
+/**
+ * From the events of one stream to log messages, a block at a time. Our own: the SDK's accumulator
+ * fails the whole answer for one bad tool call, and repairs a cut one silently.
+ *
+ * *Contract:* every block that was begun under a uuid becomes exactly one of `block`, `toolUse`
+ * and `dropped`. Nothing throws for what a server sends, but its own `error` event. A delta costs
+ * what it brings: text grows as a rope, no event is copied.
+ */
+import type Anthropic from '@anthropic-ai/sdk';
+import type { StopReason } from '../../machines/state.ts';
+import type { ContentBlock, LogMessage, ToolUseBlock, Unreadable } from '../messages.ts';
+import { isRecord, readToolInput } from './tool-input.ts';
+import type { ModelEvent, Usage } from './types.ts';
+import { readUsage } from './usage.ts';
+import { deepWellFormed, isWellFormed, wellFormed } from './well-formed.ts';
+
+type RawEvent = Anthropic.RawMessageStreamEvent;
+
+/** What the accumulator needs of the world around it. */
+export interface AccumulatorOptions {
+  /** That was asked: thinking goes back to it alone. */
+  readonly model: string;
+  /** Whether a call in history has this id. */
+  readonly isKnownCall: (id: string) => boolean;
+  /** Of the answer before this one: a gateway may give all its answers the same. */
+  readonly previousApiId: string | undefined;
+  readonly uuid: () => string;
+  /** ISO 8601. */
+  readonly now: () => string;
+}
+
+/** A block whose end has not come. */
+interface OpenBlock {
+  readonly uuid: string;
+  readonly start: Readonly<Record<string, unknown>> & { readonly type: string };
+  /** Text, thinking or JSON, as far as it came. */
+  text: string;
+  signature: string | undefined;
+  readonly citations: unknown[];
+}
+
+/** A finished call whose input cannot be read, until we know what cut it. */
+interface HeldCall {
+  readonly block: OpenBlock;
+  readonly detail: string;
+}
+
+const STOP_REASONS: ReadonlySet<string> = new Set<StopReason>([
+  'end_turn',
+  'stop_sequence',
+  'tool_use',
+  'max_tokens',
+  'pause_turn',
+  'refusal',
+  'model_context_window_exceeded',
+]);
+/** Rule S3, and S11 for names. */
+const LEGAL_ID = /^[a-zA-Z0-9_-]+$/;
+const LEGAL_NAME = /^[a-zA-Z0-9_-]{1,128}$/;
+const NAME_CHARS_MAX = 128;
+
+export class Accumulator {
+  readonly #options: AccumulatorOptions;
+  readonly #open = new Map<number, OpenBlock>();
+  /** Indices of blocks that nobody may see: doubles of a call. */
+  readonly #hidden = new Set<number>();
+  readonly #ids = new Set<string>();
+  #apiId: string | undefined;
+  #held: HeldCall | undefined;
+  #calls = 0;
+  #stopReason: unknown;
+  #stopDetails: unknown;
+  #usage: Usage | undefined;
+  #isOver = false;
+
+  constructor(options: AccumulatorOptions) {
+    this.#options = options;
+  }
+
+  /** `message_stop` has come. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The last numbers; `undefined` before the first. */
+  get usage(): Usage | undefined {
+    return this.#usage;
+  }
+
+  get stopDetails(): unknown {
+    return this.#stopDetails;
+  }
+
+  /** One event of the stream. @throws the API's error, when the event is one. */
+  take(event: RawEvent): readonly ModelEvent[] {
+    // Clients other than the SDK may hand over what is not in its types.
+    const raw: unknown = event;
+    if (!isRecord(raw)) return [];
+    switch (raw['type']) {
+      case 'message_start':
+        return this.#start(event, raw);
+      case 'content_block_start':
+        return this.#begin(event, raw);
+      case 'content_block_delta':
+        return this.#grow(event, raw);
+      case 'content_block_stop':
+        return this.#finish(event, raw);
+      case 'message_delta':
+        return this.#note(event, raw);
+      case 'message_stop':
+        this.#isOver = true;
+        return [rawEvent(event)];
+      case 'error':
+        throw new StreamErrorEvent(raw['error']);
+      default:
+        return [rawEvent(event)];
+    }
+  }
+
+  /** After `message_stop`: what was held back, and how it ended. */
+  end(): readonly ModelEvent[] {
+    const isCut = this.#stopReason === 'max_tokens';
+    const events: ModelEvent[] = isCut ? this.#settleCut() : this.#release();
+    events.push(...this.abandon());
+    const known = typeof this.#stopReason === 'string' && STOP_REASONS.has(this.#stopReason);
+    if (!known) {
+      const text = `the answer ended with the unknown stop reason ${this.#stopReason}: taken as end_turn`;
+      events.push({ type: 'warning', text: wellFormed(text) });
+    }
+    return events;
+  }
+
+  /** Of an answer that has ended. */
+  get stopReason(): StopReason {
+    const reason = this.#stopReason;
+    return typeof reason === 'string' && STOP_REASONS.has(reason)
+      ? (reason as StopReason)
+      : 'end_turn';
+  }
+
+  /** The stream is dead, or nobody wants it any more: what was begun is taken back. Once. */
+  abandon(): readonly ModelEvent[] {
+    const lost = [...(this.#held ? [this.#held.block] : []), ...this.#open.values()];
+    this.#held = undefined;
+    this.#open.clear();
+    return lost.map(({ uuid }) => ({ type: 'dropped', messageUuid: uuid }));
+  }
+
+  #start(event: RawEvent, { message }: Record<string, unknown>): readonly ModelEvent[] {
+    if (isRecord(message)) {
+      this.#usage = readUsage(this.#usage, message['usage']);
+      if (typeof message['id'] === 'string') this.#apiId ??= this.#freshApiId(message['id']);
+    }
+    return [rawEvent(event)];
+  }
+
+  /** Blocks of two answers with the same id would become one message. */
+  #freshApiId(id: string): string {
+    const isUsable = id !== '' && isWellFormed(id) && id !== this.#options.previousApiId;
+    return isUsable ? id : `msg_${this.#options.uuid()}`;
+  }
+
+  #begin(event: RawEvent, { index, content_block: given }: Record<string, unknown>) {
+    if (typeof index !== 'number' || !isRecord(given) || typeof given['type'] !== 'string') {
+      return [rawEvent(event)];
+    }
+    const events = [...this.#release(), ...this.#replace(index)];
+    const start = { ...given, type: given['type'] };
+    const call = start.type === 'tool_use' ? this.#identify(given) : undefined;
+    if (call?.isDouble) {
+      this.#hidden.add(index);
+      return [...events, ...call.warnings];
+    }
+    const block: OpenBlock = {
+      uuid: this.#options.uuid(),
+      start: { ...start, ...call?.changes },
+      text: startText(given),
+      signature: undefined,
+      citations: [],
+    };
+    this.#open.set(index, block);
+    const shown = call?.changes
+      ? ({ type: 'content_block_start', index, content_block: block.start } as unknown as RawEvent)
+      : event;
+    return [...events, ...(call?.warnings ?? []), rawEvent(shown, block.uuid)];
+  }
+
+  /** A block that begins where another one never stopped. */
+  #replace(index: number): readonly ModelEvent[] {
+    this.#hidden.delete(index);
+    const lost = this.#open.get(index);
+    this.#open.delete(index);
+    return lost ? [{ type: 'dropped', messageUuid: lost.uuid }] : [];
+  }
+
+  /** Ids and names that the API takes back. A second call under a used id is never shown. */
+  #identify({ id, name }: Record<string, unknown>) {
+    const given = typeof id === 'string' ? id : '';
+    const warnings: ModelEvent[] = [];
+    const warn = (text: string) => warnings.push({ type: 'warning', text: wellFormed(text) });
+    if (given !== '' && (this.#ids.has(given) || this.#options.isKnownCall(given))) {
+      warn(`the tool call ${given} came twice: the second one is dropped`);
+      return { isDouble: true, warnings } as const;
+    }
+    this.#ids.add(given);
+    const changes: { id?: string; name?: string } = {};
+    if (!LEGAL_ID.test(given)) {
+      changes.id = `toolu_${this.#options.uuid().replaceAll(/[^a-zA-Z0-9_-]/g, '')}`;
+      warn(`a tool call came with the id ${JSON.stringify(given)}: it is called ${changes.id}`);
+    }
+    if (typeof name !== 'string' || !LEGAL_NAME.test(name)) {
+      changes.name = legalName(name);
+      warn(`a tool was called by the name ${JSON.stringify(name)}: taken as ${changes.name}`);
+    }
+    const isOdd = changes.id !== undefined || changes.name !== undefined;
+    return { isDouble: false, warnings, changes: isOdd ? changes : undefined } as const;
+  }
+
+  #grow(event: RawEvent, { index, delta }: Record<string, unknown>): readonly ModelEvent[] {
+    if (this.#hidden.has(index as number)) return [];
+    const block = this.#open.get(index as number);
+    if (!block || !isRecord(delta)) return [rawEvent(event, block?.uuid)];
+    switch (delta['type']) {
+      case 'text_delta':
+        block.text += textIn(delta['text']);
+        break;
+      case 'thinking_delta':
+        block.text += textIn(delta['thinking']);
+        break;
+      case 'input_json_delta':
+        block.text += textIn(delta['partial_json']);
+        break;
+      case 'signature_delta':
+        block.signature = textIn(delta['signature']);
+        break;
+      case 'citations_delta':
+        block.citations.push(delta['citation']);
+        break;
+      default: // a kind of later days: the host sees it, the block stays as it is
+    }
+    return [rawEvent(event, block.uuid)];
+  }
+
+  #finish(event: RawEvent, { index }: Record<string, unknown>): readonly ModelEvent[] {
+    if (this.#hidden.delete(index as number)) return [];
+    const block = this.#open.get(index as number);
+    if (!block) return [rawEvent(event)];
+    this.#open.delete(index as number);
+    return [rawEvent(event, block.uuid), ...this.#emit(block)];
+  }
+
+  #emit(block: OpenBlock): readonly ModelEvent[] {
+    const { start, text } = block;
+    switch (start.type) {
+      case 'text':
+        // May not go back (rule S4), and says nothing to anybody.
+        if (text.trim() === '') return [{ type: 'dropped', messageUuid: block.uuid }];
+        return [this.#block(block, 'text', textBlock(block))];
+      case 'thinking':
+        return [this.#thinking(block)];
+      case 'redacted_thinking':
+        return [this.#block(block, 'thinking', start)];
+      case 'tool_use':
+        return this.#call(block);
+      default:
+        return [this.#block(block, 'other', otherBlock(block))];
+    }
+  }
+
+  #thinking(block: OpenBlock): ModelEvent {
+    const { start, text } = block;
+    const signature = block.signature ?? textIn(start['signature']);
+    const content = { ...start, thinking: wellFormed(text), signature };
+    // Mended, it is no longer what was signed: without a model it goes back to none.
+    return this.#block(block, 'thinking', content, isWellFormed(text));
+  }
+
+  #call(block: OpenBlock): readonly ModelEvent[] {
+    // Some servers send the whole input with the start, and no delta.
+    const given = block.start['input'];
+    const json = block.text === '' && isRecord(given) ? JSON.stringify(given) : block.text;
+    const read = readToolInput(json);
+    if (read.ok) return [this.#toolUse(block, read.input)];
+    this.#held = { block, detail: read.detail };
+    return [];
+  }
+
+  /** It was not the output limit: a call that cannot be read is one all the same. */
+  #release(): ModelEvent[] {
+    const held = this.#held;
+    this.#held = undefined;
+    return held ? [this.#unreadable(held, 'unparsable')] : [];
+  }
+
+  /**
+   * The output limit. After a whole call the answer can no longer be taken back, so the model must
+   * be told of the cut one; before one it is dropped, and the answer is asked for again.
+   */
+  #settleCut(): ModelEvent[] {
+    if (this.#calls === 0) return [];
+    const held = this.#held;
+    this.#held = undefined;
+    const events: ModelEvent[] = held ? [this.#unreadable(held, 'cut')] : [];
+    for (const [index, block] of this.#open) {
+      if (block.start.type !== 'tool_use') continue;
+      this.#open.delete(index);
+      const detail = 'the output limit came before the end of the call';
+      events.push(this.#unreadable({ block, detail }, 'cut'));
+    }
+    return events;
+  }
+
+  #note(event: RawEvent, { delta, usage }: Record<string, unknown>): readonly ModelEvent[] {
+    this.#usage = readUsage(this.#usage, usage);
+    if (isRecord(delta)) {
+      this.#stopReason = delta['stop_reason'] ?? this.#stopReason;
+      this.#stopDetails = delta['stop_details'] ?? this.#stopDetails;
+    }
+    return [rawEvent(event)];
+  }
+
+  #unreadable({ block, detail }: HeldCall, cause: Unreadable['cause']): ModelEvent {
+    return this.#toolUse(block, {}, { raw: wellFormed(block.text), cause, detail });
+  }
+
+  #toolUse(open: OpenBlock, input: object, unreadable?: Unreadable): ModelEvent {
+    this.#calls += 1;
+    const block = { ...open.start, input } as unknown as ToolUseBlock;
+    const message: LogMessage = {
+      ...this.#message(open, 'tool_use', block),
+      toolUseId: block.id,
+      ...(unreadable === undefined ? {} : { unreadable }),
+    };
+    return { type: 'toolUse', message, block };
+  }
+
+  #block(open: OpenBlock, kind: LogMessage['kind'], content: object, isSigned = true): ModelEvent {
+    const message = this.#message(open, kind, content as ContentBlock);
+    if (isSigned) return { type: 'block', message };
+    const { model: _, ...unsigned } = message;
+    return { type: 'block', message: unsigned };
+  }
+
+  #message({ uuid }: OpenBlock, kind: LogMessage['kind'], content: ContentBlock): LogMessage {
+    this.#apiId ??= this.#freshApiId('');
+    return {
+      uuid,
+      role: 'assistant',
+      kind,
+      origin: 'model',
+      timestamp: this.#options.now(),
+      content: [content],
+      apiId: this.#apiId,
+      model: this.#options.model,
+    };
+  }
+}
+
+/** The API's `error` event, from a client that does not throw it itself. */
+class StreamErrorEvent extends Error {
+  override readonly name = 'StreamErrorEvent';
+  readonly error: unknown;
+  constructor(error: unknown) {
+    super('the stream ended with an error event');
+    this.error = error;
+  }
+}
+
+const rawEvent = (event: RawEvent, messageUuid?: string): ModelEvent => ({
+  type: 'raw',
+  event,
+  messageUuid,
+});
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The API starts empty; others send the first words with the start. */
+function startText({ type, text, thinking }: Record<string, unknown>): string {
+  if (type === 'text') return textIn(text);
+  return type === 'thinking' ? textIn(thinking) : '';
+}
+
+/** Citations are `null` in an answer; going back they must be a list or absent. */
+function textBlock({ start, text, citations }: OpenBlock): object {
+  const { citations: given, ...rest } = start;
+  const all = [...(Array.isArray(given) ? (given as unknown[]) : []), ...citations];
+  return {
+    ...rest,
+    text: wellFormed(text),
+    ...(all.length > 0 ? { citations: deepWellFormed(all) } : {}),
+  };
+}
+
+/** Sent back untouched, with the input that came piece by piece (server tools). */
+function otherBlock({ start, text }: OpenBlock): object {
+  const read = text === '' ? undefined : readToolInput(text);
+  return read?.ok ? { ...start, input: read.input } : start;
+}
+
+function legalName(name: unknown): string {
+  const letters = textIn(name).replaceAll(/[^a-zA-Z0-9_-]/g, '_');
+  return letters.slice(0, NAME_CHARS_MAX) || 'unknown';
+}

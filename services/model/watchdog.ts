@@ -1,0 +1,171 @@
+/**
+ * No request hangs. A stream may stop sending and stay open, send pings for ever, or drip: the SDK
+ * knows no limit for any of these (its `timeout` ends with the headers), and it hides pings, so
+ * bytes are watched below it (`watchBytes`) and events above it (`Watchdog`).
+ */
+import type { FailureClass } from '../../machines/state.ts';
+
+/** All in ms. */
+export interface WatchLimits {
+  /** Until the headers of the answer. */
+  readonly headersMs: number;
+  /**
+   * Without a byte, pings counted as life. 0: off, and `quietMs` with it. Needs `watchBytes`, so
+   * it holds for our own client only. Node itself ends a body after 300 s of silence.
+   */
+  readonly idleMs: number;
+  /**
+   * Without an event: only pings. For a client that a host injects this is the only limit of the
+   * kind, since neither its bytes nor its pings can be seen.
+   */
+  readonly quietMs: number;
+  /** The whole request: ends an endless drip. */
+  readonly requestMs: number;
+}
+
+export const defaultWatchLimits: WatchLimits = {
+  headersMs: 120_000,
+  // Above the API's own ping interval many times over; below the patience of a person.
+  idleMs: 90_000,
+  quietMs: 300_000,
+  requestMs: 30 * 60_000,
+};
+
+/** setTimeout keeps 31 bits: a longer wait would be over at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Ours, so that the classifier need not guess. */
+export class WatchError extends Error {
+  override readonly name = 'WatchError';
+  readonly failureClass: FailureClass;
+  constructor(failureClass: FailureClass, message: string) {
+    super(message);
+    this.failureClass = failureClass;
+  }
+}
+
+/** The host said stop. Not a failure; `call-model.ts` tells it apart by the signal. */
+export class Aborted extends Error {
+  override readonly name = 'AbortError';
+}
+
+/**
+ * Watches one request. One listener on the host's signal, removed by `stop`; one timer at a time,
+ * none between waits, so that a slow consumer is never taken for a dead server.
+ */
+export class Watchdog {
+  readonly #host: AbortSignal;
+  readonly #own = new AbortController();
+  readonly #endsAtMs: number;
+  readonly #requestMs: number;
+  #reject: ((error: Error) => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #onAbort = () => this.#fail(new Aborted('aborted by the host'));
+
+  constructor(requestMs: number, host: AbortSignal) {
+    this.#host = host;
+    this.#requestMs = requestMs;
+    this.#endsAtMs = performance.now() + requestMs;
+    host.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** For the client: aborted with the host's, and when a limit is passed. Closes the socket. */
+  get signal(): AbortSignal {
+    return this.#own.signal;
+  }
+
+  /**
+   * The promise's outcome, or the first limit that is passed. A promise that loses is never an
+   * unhandled rejection. One wait at a time.
+   * @param limitMs 0: only the limit of the whole request.
+   */
+  wait<T>(promise: PromiseLike<T>, limitMs: number, late: () => WatchError): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#reject = reject;
+      const leftMs = Math.max(0, this.#endsAtMs - performance.now());
+      const isLast = limitMs === 0 || leftMs <= limitMs;
+      const fail = () => this.#fail(isLast ? this.#overdue() : late());
+      this.#timer = setTimeout(fail, Math.min(isLast ? leftMs : limitMs, LONGEST_MS));
+      if (this.#host.aborted) this.#onAbort();
+      promise.then(
+        (value) => {
+          this.#rest();
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.#rest();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** @param isDone the stream ended by itself: its connection can be used again. */
+  stop(isDone: boolean): void {
+    this.#host.removeEventListener('abort', this.#onAbort);
+    if (!isDone) this.#own.abort();
+  }
+
+  #overdue(): WatchError {
+    return new WatchError('timeout', `the request took longer than ${this.#requestMs / 1_000} s`);
+  }
+
+  #fail(error: Error): void {
+    const reject = this.#reject;
+    this.#rest();
+    this.#own.abort(error);
+    reject?.(error);
+  }
+
+  #rest(): void {
+    clearTimeout(this.#timer);
+    this.#reject = undefined;
+  }
+}
+
+/**
+ * A `fetch` whose bodies fail when no byte comes for `idleMs`. Pulls only when it is pulled: it
+ * adds no buffer, and the time in which nobody reads does not count.
+ */
+export function watchBytes(fetch: typeof globalThis.fetch, idleMs: number): typeof fetch {
+  if (idleMs <= 0) return fetch;
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!response.body) return response;
+    const { status, statusText, headers } = response;
+    return new Response(watched(response.body, idleMs), { status, statusText, headers });
+  };
+}
+
+function watched(body: ReadableStream<Uint8Array>, idleMs: number): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await nextWithin(reader, idleMs);
+          if (done) controller.close();
+          else controller.enqueue(value);
+        } catch (error) {
+          controller.error(error);
+          reader.cancel(error).catch(() => {});
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+function nextWithin(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs: number) {
+  return new Promise<Awaited<ReturnType<typeof reader.read>>>((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new WatchError('stalled', `the stream sent nothing for ${idleMs / 1_000} s`)),
+      Math.min(idleMs, LONGEST_MS),
+    );
+    reader
+      .read()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
+}
