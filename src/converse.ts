@@ -2,13 +2,14 @@
  * Between the model service and the chart: complete blocks and endings go through the chart, deltas
  * go around it to the host, and a host that is slow slows the stream down.
  */
+import type { MessageRef } from '../machines/state.ts';
 import type { Line } from '../services/as-actor.ts';
+import type { LogMessage } from '../services/messages.ts';
 import type { CallModel, ModelEvent, Usage } from '../services/model/types.ts';
+import { announcedDeadlineMs } from '../services/tools/executor/index.ts';
 import type { ToolInput } from '../services/tools/tool.ts';
 import type { QueryScope } from './query-scope.ts';
-
-/** A tool that is not there is answered at once; its deadline only has to be above that. */
-const UNKNOWN_TOOL_MS = 10_000;
+import { bill } from './session.ts';
 
 /** One request. Resolves when the last word was said, or nobody listens any more. */
 export async function converse(
@@ -38,7 +39,7 @@ function pass(
   { state, send }: Line<{ type: string }>,
   scope: QueryScope,
 ): void {
-  const { session, turn } = scope;
+  const { session } = scope;
   switch (event.type) {
     case 'opened':
       return send({ type: 'stream.opened' });
@@ -51,15 +52,17 @@ function pass(
     case 'toolUse': {
       const { id, name, input } = event.block;
       const tool = session.tools().find((one) => one.name === name);
-      const deadlineMs = tool?.deadlineMs(input as ToolInput) ?? UNKNOWN_TOOL_MS;
+      const readable = event.message.unreadable ? undefined : (input as ToolInput);
+      const deadlineMs = announcedDeadlineMs(tool, readable);
       const message = refOf(session.log.put(event.message));
       return send({ type: 'stream.toolUse', id, deadlineMs, message });
     }
     case 'warning':
       return scope.warn(event.text);
     case 'ended': {
-      const usd = session.bill(model, event.usage);
-      const tokens = session.tokens.noteUsage(state.history.head, event.usage);
+      const usd = bill(session, model, event.usage);
+      session.tokens.noteUsage(state.history.head, event.usage);
+      const tokens = contextOf(event.usage);
       const outputTokens = event.usage.output_tokens;
       return send({
         type: 'stream.ended',
@@ -70,8 +73,7 @@ function pass(
       });
     }
     case 'failed': {
-      const usd = event.usage ? session.bill(model, event.usage as Usage) : 0;
-      turn.stopDetails = undefined;
+      const usd = event.usage ? bill(session, model, event.usage) : 0;
       return send({ type: 'request.failed', failure: event.failure, usd });
     }
   }
@@ -90,7 +92,14 @@ function passRaw(event: Extract<ModelEvent, { type: 'raw' }>, scope: QueryScope)
   });
 }
 
+/** What the next prompt begins with: everything that this request read and wrote. */
+const contextOf = (usage: Usage): number =>
+  usage.input_tokens +
+  usage.cache_read_input_tokens +
+  usage.cache_creation_input_tokens +
+  usage.output_tokens;
+
 /** The chart knows of a message what its guards read, and no more. */
-function refOf({ uuid, role, kind, toolUseId }: import('../services/messages.ts').LogMessage) {
+function refOf({ uuid, role, kind, toolUseId }: LogMessage): MessageRef {
   return { uuid, role, kind, ...(toolUseId === undefined ? {} : { toolUseId }) };
 }

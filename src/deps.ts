@@ -1,3 +1,164 @@
+/**
+ * What a query needs from outside, in one replaceable value. Tests and hosts give some of it
+ * themselves; the rest is the real thing.
+ */
+import type { ToolCommand } from '../machines/events.ts';
+import type { QueryState } from '../machines/state.ts';
+import type { Ask, Line } from '../services/as-actor.ts';
+import { modelFacts } from '../services/model/model-table.ts';
+import type { CallModel } from '../services/model/types.ts';
+import { pass } from '../services/preprocess/stage.ts';
+import { amended, createToolExecutor } from '../services/tools/executor/index.ts';
+import type { ToolContext } from '../services/tools/tool.ts';
+import type { QueryConfig } from './config.ts';
+import { modelLimits } from './query-limits.ts';
+import type { QueryScope } from './query-scope.ts';
+import type { SessionServices } from './session-services.ts';
+import { STRUCTURED_OUTPUT } from './structured-output.ts';
+
+type Answer<T extends Parameters<Line<{ type: string }>['send']>[0]['type']> = Extract<
+  Parameters<Line<{ type: string }>['send']>[0],
+  { type: T }
+>;
+
 export interface QueryDeps {
+  readonly callModel: CallModel;
+  readonly toolResultBudget: Ask<Answer<'stage.done'>>;
+  readonly snip: Ask<Answer<'stage.done'>>;
+  readonly microcompact: Ask<Answer<'stage.done'>>;
+  readonly collapse: Ask<Answer<'stage.done'>>;
+  readonly autocompact: Ask<Answer<'stage.done'>>;
+  readonly legalize: Ask<Answer<'stage.done'>>;
+  readonly drainCollapses: Ask<Answer<'collapse.drained' | 'collapse.empty'>>;
+  readonly stripMedia: Ask<Answer<'media.stripped' | 'media.absent'>>;
+  readonly reactiveCompact: Ask<Answer<'compact.done' | 'compact.failed'>>;
+  readonly switchModel: Ask<Answer<'model.switched'>>;
+  readonly attachments: Ask<Answer<'attachments.ready'>>;
+  readonly stopHooks: Ask<Answer<'hooks.passed' | 'hooks.blocked' | 'hooks.prevented'>>;
+  /** Lives as long as the query. */
+  readonly toolExecutor: (line: Line<ToolCommand>) => Promise<void>;
   readonly uuid: () => string;
+  readonly now: () => Date;
+}
+
+/** The real functions, for one query. A stage whose gate is closed passes everything on. */
+export function productionDeps(
+  scope: QueryScope,
+  config: QueryConfig,
+  services: SessionServices,
+): QueryDeps {
+  const { gates } = config;
+  const { session } = scope;
+  return {
+    callModel: services.callModel,
+    toolResultBudget: gates.toolResultBudget ? services.toolResultBudget : pass,
+    snip: services.snip,
+    microcompact: gates.microcompact ? services.microcompact : pass,
+    collapse: pass,
+    autocompact: gates.autocompact ? services.autocompact : pass,
+    legalize: services.legalize,
+    drainCollapses: services.drainCollapses,
+    stripMedia: services.stripMedia,
+    reactiveCompact: gates.reactiveCompact
+      ? services.reactiveCompact
+      : async () => ({ type: 'compact.failed', usd: 0 }),
+    switchModel: async (state) => switchModel(state, scope),
+    attachments: services.attachments,
+    stopHooks: services.stopHooks,
+    toolExecutor: (line) => runTools(line, scope, config, services),
+    uuid: session.uuid,
+    now: session.now,
+  };
+}
+
+/** The fallback model has another window and another price. */
+function switchModel(state: QueryState, scope: QueryScope): Answer<'model.switched'> {
+  const model = state.fallbackModel ?? state.model;
+  return {
+    type: 'model.switched',
+    model,
+    limits: modelLimits(scope.session.config, modelFacts(model)),
+  };
+}
+
+/** From the begin of a query to its end, which tells what still runs to stop. */
+async function runTools(
+  line: Line<ToolCommand>,
+  scope: QueryScope,
+  config: QueryConfig,
+  services: SessionServices,
+): Promise<void> {
+  const { session, turn } = scope;
+  const { getAppState } = session.config;
+  const { canUseTool } = scope;
+  const executor = createToolExecutor(
+    {
+      tools: session.tools,
+      judge: services.judge,
+      ...(canUseTool ? { canUseTool } : {}),
+      runHooks: session.runHooks,
+      log: session.log,
+      uuid: session.uuid,
+      now: () => session.now().getTime(),
+      makeContext: (id, signal, progress) => toolContext(scope, id, signal, progress),
+      permissionContext: () => getAppState().toolPermissionContext,
+      cwd: () => session.cwd,
+      onDenied: (denial) => scope.onDenied(denial),
+      onInterrupt: () => scope.interrupt(),
+      onWarning: (text) => scope.warn(text),
+      onProgress: (tool_use_id, tool_name, elapsed, gist) =>
+        scope.queue.push({
+          type: 'tool_progress',
+          tool_use_id,
+          tool_name,
+          parent_tool_use_id: null,
+          elapsed_time_seconds: elapsed,
+          gist,
+          uuid: session.uuid(),
+          session_id: session.id,
+        }),
+      amendToolUse: (uuid, input) => session.log.amend(amended(session.log.get(uuid), input)),
+      streaming: config.gates.streamingToolExecution,
+      structuredOutput: {
+        toolName: STRUCTURED_OUTPUT,
+        onValue: (value) => {
+          turn.structuredOutput = value;
+        },
+      },
+    },
+    line.send,
+  );
+  scope.executor = executor;
+  line.onCommand((command) => executor.hear(command));
+  await new Promise<void>((resolve) =>
+    line.signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
+  const [deferred] = executor.deferred;
+  if (deferred) turn.deferred = deferred;
+  // Not waited for here: a tool that ignores its signal must not hold the result back.
+  session.stopping.push(executor.stop());
+}
+
+function toolContext(
+  { session }: QueryScope,
+  toolUseId: string,
+  signal: AbortSignal,
+  progress: (gist: string) => void,
+): ToolContext {
+  const { id, config, folder, toolState } = session;
+  return {
+    sessionId: id,
+    toolUseId,
+    idempotencyKey: `${id}:${toolUseId}`,
+    cwd: session.cwd,
+    setCwd: (cwd) => {
+      session.cwd = cwd;
+    },
+    additionalDirectories: config.getAppState().toolPermissionContext.additionalDirectories,
+    resultsFolder: folder,
+    signal,
+    env: config.env,
+    state: toolState,
+    progress,
+  };
 }

@@ -1,12 +1,13 @@
 /** The public face of `escapement`. */
-export type { ContinueReason, TerminalReason } from '../machines/reasons.ts';
+
 export type { QueryLimits } from '../machines/limits.ts';
+export type { ContinueReason, TerminalReason } from '../machines/reasons.ts';
 export type { QueryInput, QueryResult, QueryState } from '../machines/state.ts';
+export type { HookEvent, HookInput, HookOutput } from '../services/hooks/types.ts';
 export { MessageLog } from '../services/message-log.ts';
 export type { LogMessage } from '../services/messages.ts';
 export type { ModelClient, Usage } from '../services/model/types.ts';
 export type { CanUseTool, PermissionMode, RuleSet } from '../services/permissions/types.ts';
-export type { HookEvent, HookInput, HookOutput } from '../services/hooks/types.ts';
 export type { Tool, ToolContext, ToolInput, ToolOutput } from '../services/tools/tool.ts';
 export {
   type AgentDefinition,

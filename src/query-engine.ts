@@ -3,13 +3,16 @@
  * class; the machine is the query.
  */
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import type { InspectionEvent } from 'xstate';
 import { limitsOf } from '../machines/limits.ts';
 import type { Cursor, QueryInput, QueryResult } from '../machines/state.ts';
-import { emptyHistory, MessageLog } from '../services/message-log.ts';
+import { emptyHistory } from '../services/message-log.ts';
 import type { LogMessage } from '../services/messages.ts';
-import type { CanUseTool, PermissionDenial, PermissionMode } from '../services/permissions/types.ts';
+import type {
+  CanUseTool,
+  PermissionDenial,
+  PermissionMode,
+} from '../services/permissions/types.ts';
 import type { Tool } from '../services/tools/tool.ts';
 import {
   type Prompt,
@@ -25,10 +28,11 @@ import { QueryScope } from './query-scope.ts';
 import { requestMaker } from './request-maker.ts';
 import { resultMessage, type TurnOutcome } from './result.ts';
 import { runQuery } from './run-query.ts';
-import { bill, openSession, type Session, SessionToolState } from './session.ts';
+import { openSession, type Session, SessionToolState } from './session.ts';
+import { type SessionServices, sessionServices } from './session-services.ts';
 import { structuredOutputTool } from './structured-output.ts';
 import { systemContext, systemPrompt, userContext } from './system-prompt.ts';
-import { messageToWire, systemToWire } from './to-wire.ts';
+import { systemToWire } from './to-wire.ts';
 import { Turn } from './turn.ts';
 import { VERSION } from './version.ts';
 import type { SDKMessage } from './wire.ts';
@@ -45,6 +49,7 @@ export class QueryEngine {
   readonly #loadedNestedMemoryPaths = new Set<string>();
   #turn: Turn | undefined;
   #scope: QueryScope | undefined;
+  #services: SessionServices | undefined;
   #turnTools: readonly Tool[] = [];
   #isStarted = false;
   #closing: Promise<void> | undefined;
@@ -170,11 +175,7 @@ export class QueryEngine {
   }
 
   /** 7. Slash commands, hooks of the prompt, budget in the prompt. */
-  #processUserInput(
-    prompt: Prompt,
-    options: SubmitOptions,
-    turn: Turn,
-  ): Promise<ProcessedInput> {
+  #processUserInput(prompt: Prompt, options: SubmitOptions, turn: Turn): Promise<ProcessedInput> {
     const isFirst = !this.#isStarted;
     this.#isStarted = true;
     return acceptPrompt({
@@ -207,7 +208,6 @@ export class QueryEngine {
   /** 10. What the host may show about this turn. */
   #initMessage(model: string): SDKMessage {
     const { cwd, getAppState, mcpClients, commands, agents } = this.#config;
-    const { session } = { session: this.#session };
     return systemToWire(
       {
         subtype: 'init',
@@ -224,7 +224,7 @@ export class QueryEngine {
         escapement_version: VERSION,
         claude_code_version: VERSION,
       },
-      session.uuid(),
+      this.#session.uuid(),
       this.sessionId,
     );
   }
@@ -253,7 +253,9 @@ export class QueryEngine {
       ...(canUseTool ? { canUseTool } : {}),
     });
     this.#scope = scope;
-    const deps: QueryDeps = { ...productionDeps(scope, config), ...this.#config.deps };
+    this.#services ??= sessionServices(session, () => this.#scope);
+    const production = productionDeps(scope, config, this.#services);
+    const deps: QueryDeps = { ...production, ...this.#config.deps };
     const result = yield* runQuery({
       input: this.#queryInput(input, model),
       config,
@@ -276,8 +278,8 @@ export class QueryEngine {
       querySource: 'main',
       spentUsd: session.usage.snapshot().costUsd ?? 0,
       wantsSchema: jsonSchema !== undefined,
-      autoCompactTracking: session.autoCompactTracking,
       limits: limitsOf(queryLimits(this.#config, model, input.tokenBudget)),
+      ...(session.autoCompactTracking ? { autoCompactTracking: session.autoCompactTracking } : {}),
       ...(fallbackModel === undefined || fallbackModel === model ? {} : { fallbackModel }),
     };
   }
@@ -311,9 +313,7 @@ export class QueryEngine {
 
   /** Prompts that no turn has taken, oldest first: the caller submits them as the next turn. */
   takeQueued(): readonly { readonly prompt: Prompt; readonly uuid: string }[] {
-    return this.#session.queue
-      .splice(0)
-      .map(({ content, uuid }) => ({ prompt: content, uuid }));
+    return this.#session.queue.splice(0).map(({ content, uuid }) => ({ prompt: content, uuid }));
   }
 
   /** Stops the turn that runs; its result says `aborted_*`. Without a turn nothing happens. */

@@ -4,11 +4,15 @@
  */
 import type { QueryState } from '../machines/state.ts';
 import type { ModelRequest } from '../services/model/types.ts';
+import type { CanUseTool, PermissionDenial } from '../services/permissions/types.ts';
+import type { ToolExecutor } from '../services/tools/executor/index.ts';
 import type { OutputQueue } from './output-queue.ts';
 import type { Session } from './session.ts';
 import { type SystemWord, systemToWire } from './to-wire.ts';
 import type { Turn } from './turn.ts';
 import type { SDKMessage } from './wire.ts';
+
+const POST_SAMPLING_MS = 60_000;
 
 export interface ScopeParts {
   readonly session: Session;
@@ -18,8 +22,8 @@ export interface ScopeParts {
   readonly now: () => Date;
   /** The request that a state stands for. */
   readonly requestOf: (state: QueryState, signal: AbortSignal) => ModelRequest;
-  /** Hooks after sampling: asynchronous, without a say. */
-  readonly sampled: () => void;
+  readonly onDenied: (denial: PermissionDenial) => void;
+  readonly canUseTool?: CanUseTool;
   readonly includePartialMessages: boolean;
 }
 
@@ -30,10 +34,12 @@ export class QueryScope {
   readonly uuid: () => string;
   readonly now: () => Date;
   readonly requestOf: ScopeParts['requestOf'];
-  readonly sampled: () => void;
+  readonly onDenied: ScopeParts['onDenied'];
+  readonly canUseTool: CanUseTool | undefined;
   readonly includePartialMessages: boolean;
   /** Ends the query as the host's abort does. Set when the chart runs. */
   interrupt: () => void = () => {};
+  executor: ToolExecutor | undefined;
 
   constructor(parts: ScopeParts) {
     this.session = parts.session;
@@ -42,8 +48,15 @@ export class QueryScope {
     this.uuid = parts.uuid;
     this.now = parts.now;
     this.requestOf = parts.requestOf;
-    this.sampled = parts.sampled;
+    this.onDenied = parts.onDenied;
+    this.canUseTool = parts.canUseTool;
     this.includePartialMessages = parts.includePartialMessages;
+  }
+
+  /** Hooks after sampling: asynchronous, and without a say. */
+  sampled(iteration: number): void {
+    const signal = AbortSignal.timeout(POST_SAMPLING_MS);
+    void this.session.runHooks('PostSampling', { iteration }, { signal }).catch(() => {});
   }
 
   system(word: SystemWord): void {

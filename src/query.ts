@@ -1,10 +1,10 @@
 /** One call for hosts: the shape of the official SDK's `query()`, without a process in between. */
 import { randomUUID } from 'node:crypto';
+import type { PermissionMode } from '../services/permissions/types.ts';
 import type { Prompt } from './config.ts';
 import { engineFromOptions, type Options } from './options.ts';
 import type { QueryEngine } from './query-engine.ts';
 import type { SDKMessage } from './wire.ts';
-import type { PermissionMode } from '../services/permissions/types.ts';
 
 /** A prompt as a host with several of them sends it. */
 export interface SDKUserPrompt {

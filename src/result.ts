@@ -1,6 +1,7 @@
 /** The last word on a turn. */
-import type { QueryResult } from '../machines/state.ts';
+
 import type { TerminalReason } from '../machines/reasons.ts';
+import type { QueryResult } from '../machines/state.ts';
 import type { Session } from './session.ts';
 import type { Turn } from './turn.ts';
 import type { ResultReason, SDKResultMessage } from './wire.ts';

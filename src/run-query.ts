@@ -162,7 +162,7 @@ function tell(word: QueryOutput, scope: QueryScope): void {
     case 'error':
       return showError(word.flaw, word.detail, scope);
     case 'sampled':
-      return scope.sampled();
+      return scope.sampled(word.iteration);
     case 'maxTurnsReached':
       return scope.system({
         subtype: 'attachment',

@@ -1,7 +1,7 @@
 /** What lives as long as a session, and is shared by its turns and their services. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { CompactTracking, QueryState } from '../machines/state.ts';
+import type { AutoCompactTracking, QueryState } from '../machines/state.ts';
 import type { RunHooks } from '../services/hooks/types.ts';
 import {
   noTranscript,
@@ -45,7 +45,7 @@ export interface Session {
   /** Set by the host: counts from the next request on, unless the chart has fallen back. */
   chosenModel: string | undefined;
   /** Carried from turn to turn: a summary that failed three times is not tried in the next. */
-  autoCompactTracking: CompactTracking | undefined;
+  autoCompactTracking: AutoCompactTracking | undefined;
   /** Where the last request of the loop ended: the next one keeps a cache breakpoint there. */
   lastRequest: { readonly chain: string; readonly count: number } | undefined;
   /** Tools that were told to stop and have not stopped yet. */

@@ -8,10 +8,7 @@ const VALIDATE_MS = 10_000;
 const ISSUES_MAX = 10;
 
 /** Validated by ajv: zod's reading of JSON Schema is wrong for schemas without a type. */
-export function structuredOutputTool(
-  schema: Readonly<Record<string, unknown>>,
-  turn: Turn,
-): Tool {
+export function structuredOutputTool(schema: Readonly<Record<string, unknown>>, turn: Turn): Tool {
   let validator: Promise<(value: unknown) => string | undefined> | undefined;
   return {
     name: STRUCTURED_OUTPUT,
@@ -53,7 +50,8 @@ async function compile(schema: Readonly<Record<string, unknown>>) {
     return (validate.errors ?? [])
       .slice(0, ISSUES_MAX)
       .map(({ instancePath, message, params }) => {
-        const extra = 'additionalProperty' in params ? ` (${String(params.additionalProperty)})` : '';
+        const extra =
+          'additionalProperty' in params ? ` (${String(params.additionalProperty)})` : '';
         return `${instancePath || '(top)'}: ${message}${extra}`;
       })
       .join('; ');
