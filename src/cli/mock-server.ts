@@ -17,7 +17,8 @@ import { watchSignals } from './signals.ts';
 export interface MockServerIo {
   readonly stdout: { write(text: string): unknown };
   readonly stderr: { write(text: string): unknown };
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Not read: a script has no keys and no settings of its own. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Ends the server; the command then returns 0. */
   readonly signal: AbortSignal;
 }
@@ -152,7 +153,7 @@ const problemLine = ({ path, message, remedy }: ScriptProblem): string =>
 async function serve(script: Script, given: Arguments, io: MockServerIo): Promise<number> {
   let recorder: Recorder | undefined;
   try {
-    recorder = given.record === undefined ? undefined : await Recorder.open(given.record);
+    recorder = given.record === undefined ? undefined : await Recorder.open(given.record, io);
   } catch (error) {
     io.stderr.write(
       `--record ${given.record}: ${error instanceof Error ? error.message : error}\n`,
@@ -237,22 +238,26 @@ const PRIVATE_FILE_MODE = 0o600;
 /** Writes requests as JSON lines, one after the other. */
 class Recorder {
   readonly #file: FileHandle;
+  readonly #io: MockServerIo;
   #writing: Promise<unknown> = Promise.resolve();
 
-  private constructor(file: FileHandle) {
+  private constructor(file: FileHandle, io: MockServerIo) {
     this.#file = file;
+    this.#io = io;
   }
 
-  static async open(path: string): Promise<Recorder> {
+  static async open(path: string, io: MockServerIo): Promise<Recorder> {
     const file = await open(path, 'a', PRIVATE_FILE_MODE);
     await file.chmod(PRIVATE_FILE_MODE); // the file may have been there, open to others
-    return new Recorder(file);
+    return new Recorder(file, io);
   }
 
   add({ sequence, purpose, path, body }: ReceivedRequest): void {
     const at = new Date().toISOString();
     const line = `${JSON.stringify({ sequence, at, purpose, path, body })}\n`;
-    this.#writing = this.#writing.then(() => this.#file.appendFile(line)).catch(() => {});
+    this.#writing = this.#writing
+      .then(() => this.#file.appendFile(line))
+      .catch((error: unknown) => this.#io.stderr.write(`#${sequence} not recorded: ${error}\n`));
   }
 
   async close(): Promise<void> {

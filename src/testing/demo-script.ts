@@ -10,10 +10,7 @@ import { computed, message, overloaded, say, text, thinking, toolUse } from './r
 import type { MessageReply, Script, ScriptedBlock } from './script.ts';
 
 /** The task, as a person would give it. */
-export const DEMO_PROMPT = 'A test of this project fails. Find out why and fix it.';
-
-/** Model name of the demo's requests: no real one, so that nobody takes it for one. */
-export const DEMO_MODEL = 'scripted-demo';
+export const demoPrompt = 'A test of this project fails. Find out why and fix it.';
 
 /** Small enough that people see it stream, large enough that the whole demo takes seconds. */
 const PIECE_CHARS = 8;

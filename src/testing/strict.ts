@@ -432,6 +432,9 @@ export const STRICT_RULES: readonly StrictRule[] = RULE_IDS.map((id) => {
  */
 export function checkRequest(body: RequestBody, context: StrictContext = {}): Violation[] {
   const view = requestView(body);
+  // The API looks no further into a body that is too large.
+  const tooLarge = [...bodySize(view, context)];
+  if (tooLarge.length > 0) return tooLarge.map((finding) => ({ rule: 'S14', ...finding }));
   return STRICT_RULES.flatMap(({ id, check }) =>
     [...check(view, context)].map((finding) => ({ rule: id, ...finding })),
   );
