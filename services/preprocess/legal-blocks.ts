@@ -58,6 +58,13 @@ const legalCall = (block: ToolUseBlock, note: (repair: string) => void): ToolUse
 
 const legalResult = (block: ToolResultBlock, note: (repair: string) => void): ToolResultBlock => {
   const { content } = block;
+  if (block.is_error && typeof content === 'object' && content.some((b) => b.type !== 'text')) {
+    note(`what is no text in the failed result of call ${block.tool_use_id} was left out`);
+    const words = content.map((b) =>
+      b.type === 'text' ? b : ({ type: 'text', text: `[${b.type} left out]` } as const),
+    );
+    return legalResult({ ...block, content: words }, note);
+  }
   const told = typeof content === 'object' ? content.filter((b) => !isBlankText(b)) : content;
   const isEmpty = told === undefined || (typeof told === 'string' ? isBlank(told) : !told.length);
   if (isEmpty) {

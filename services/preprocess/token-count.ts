@@ -63,8 +63,10 @@ const RATIO_MIN = 1;
 const RATIO_MAX = 6;
 /** A usage below this part of the estimate is a proxy's, a mock's, or was cut: not trusted. */
 const TRUSTED_SHARE = 0.5;
-/** A shorter prompt says nothing about the ratio. */
+/** Less text says nothing about the ratio. */
 const CALIBRATION_TOKENS_MIN = 500;
+/** A first usage tells something about messages only when the rest hardly counts. */
+const HISTORY_OVER_FIXED = 4;
 
 /** The last prompt whose size the API has told. */
 interface Anchor {
@@ -129,27 +131,46 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
     const fresh = log.since(anchor.head, head);
     return isOn(anchor.head, head, fresh) ? fresh : undefined;
   };
-  const fromAnchor = ({ tokens, answerTokens }: Anchor, fresh: readonly LogMessage[]) => {
-    // The first answer after the anchor is the one whose output was reported with it.
+  /** The first answer after the anchor is the one whose output was reported with it. */
+  const splitAnswer = ({ answerTokens }: Anchor, fresh: readonly LogMessage[]) => {
     const apiId = fresh.find((message) => message.role === 'assistant')?.apiId;
-    const isAnswer = (message: LogMessage) =>
-      answerTokens > 0 && apiId !== undefined && message.apiId === apiId;
-    const answered = fresh.some(isAnswer) ? answerTokens : 0;
-    return tokens + answered + tokensOf(sizeOf(fresh.filter((message) => !isAnswer(message))));
+    if (answerTokens === 0 || apiId === undefined) return { answered: 0, rest: fresh };
+    return { answered: answerTokens, rest: fresh.filter((message) => message.apiId !== apiId) };
+  };
+  const fromAnchor = (from: Anchor, fresh: readonly LogMessage[]) => {
+    const { answered, rest } = splitAnswer(from, fresh);
+    return from.tokens + answered + tokensOf(sizeOf(rest));
   };
   const estimate = (head: string) => {
     const fresh = afterAnchor(head);
     return Math.ceil(anchor && fresh ? fromAnchor(anchor, fresh) : byBytes(head));
   };
+  /** What the API has told, as real tokens over estimated ones; `undefined`: it tells nothing. */
+  const wantedFactor = (head: string, tokens: number) => {
+    const fresh = afterAnchor(head);
+    if (anchor && fresh) {
+      // From one usage to the next: what a system prompt or a tool really costs does not matter.
+      const { answered, rest } = splitAnswer(anchor, fresh);
+      const size = sizeOf(rest);
+      return share(tokens - anchor.tokens - answered - size.mediaTokens, size);
+    }
+    const size = historySize(head);
+    const isMostlyHistory = tokensOf(size, 1) > HISTORY_OVER_FIXED * tokensOf(fixedSize(), 1);
+    if (!isMostlyHistory) return undefined;
+    return share(tokens - size.mediaTokens, addSizes(fixedSize(), size));
+  };
+  const share = (tokens: number, size: TextSize) => {
+    const text = tokensOf({ ...size, mediaTokens: 0 }, 1);
+    return text < CALIBRATION_TOKENS_MIN || tokens <= 0 ? undefined : tokens / text;
+  };
   const trust = (head: string, told: Omit<Anchor, 'head'>) => {
     if (told.tokens < TRUSTED_SHARE * estimate(head)) return;
+    const wanted = wantedFactor(head, told.tokens);
     anchor = { head, ...told };
-    const size = addSizes(fixedSize(), historySize(head));
-    const text = tokensOf({ ...size, mediaTokens: 0 }, 1);
-    if (text < CALIBRATION_TOKENS_MIN) return;
-    // Within what the two ratios can follow; the rest (media counted wrong) would only distort.
-    const wanted = (told.tokens - size.mediaTokens) / text;
-    factor = Math.min(PROSE_RATIO / RATIO_MIN, Math.max(PROSE_RATIO / RATIO_MAX, wanted));
+    if (wanted === undefined) return;
+    const within = Math.min(PROSE_RATIO / RATIO_MIN, Math.max(PROSE_RATIO / RATIO_MAX, wanted));
+    // Half of the way: one odd result must not turn all estimates.
+    factor = (factor + within) / 2;
   };
 
   return {

@@ -47,6 +47,8 @@ const SAMPLE_CHARS = 2_000;
 const DENSE_SHARE = 0.3;
 /** … or hardly any white space (base64 has few signs). */
 const SPACE_SHARE = 0.03;
+/** … with many different characters (a line of equal signs has few, and few tokens). */
+const VARIETY_MIN = 20;
 /** Too short to be judged. */
 const JUDGED_CHARS_MIN = 200;
 
@@ -64,7 +66,8 @@ const isDense = (text: string) => {
   // Scripts without spaces (Chinese, Japanese) are prose: their characters have three bytes each.
   const letters = sample.match(/[\u0080-\uffff]/g)?.length ?? 0;
   if (letters > sample.length / 4) return false;
-  return signs / sample.length > DENSE_SHARE || spaces / sample.length < SPACE_SHARE;
+  const isTight = spaces / sample.length < SPACE_SHARE && new Set(sample).size >= VARIETY_MIN;
+  return isTight || signs / sample.length > DENSE_SHARE;
 };
 
 /** Size of a piece of text. */

@@ -1,0 +1,166 @@
+/**
+ * Puts a summary in place of the old part of a history. What the summary is made from stays in the
+ * log; the new history is a chain of its own.
+ */
+import type { Cursor, QueryState } from '../../machines/state.ts';
+import type { HookVerdict, RunHooks } from '../hooks/types.ts';
+import type { MessageLog } from '../message-log.ts';
+import type { LogMessage } from '../messages.ts';
+import type { CallModel, Usage } from '../model/types.ts';
+import type { Tell } from '../preprocess/stage.ts';
+import type { TokenCounter } from '../preprocess/token-count.ts';
+import { windows } from '../preprocess/windows.ts';
+import { askSummary, type SharedParts, type SummaryAnswer } from './ask-summary.ts';
+import { type SplitHistory, splitHistory } from './split-history.ts';
+import { summaryText } from './summary-prompt.ts';
+
+/** A summary that frees less costs more than it brings. */
+const FREED_SHARE_MIN = 0.1;
+
+export interface ModelWindow {
+  /** Prompt and answer together. */
+  readonly windowTokens: number;
+  readonly outputTokensMax: number;
+}
+export interface CompactDeps {
+  readonly log: MessageLog;
+  readonly counter: TokenCounter;
+  readonly callModel: CallModel;
+  /** The same as the loop's next request would have: the summary shares its cache. */
+  readonly partsOf: (state: QueryState) => SharedParts;
+  readonly windowOf: (model: string) => ModelWindow;
+  readonly runHooks: RunHooks;
+  readonly tell: Tell;
+  /** Bills a call. @returns dollars; 0 when the price is not known. */
+  readonly onUsage: (model: string, usage: Usage) => number;
+  /**
+   * What the work needs beside the summary: todos, recently read files, skills. *Contract:* never
+   * throws; leaves out what the kept messages show anyway.
+   */
+  readonly reattach: (
+    kept: readonly LogMessage[],
+    signal: AbortSignal,
+  ) => Promise<readonly LogMessage[]>;
+  readonly uuid: () => string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export interface CompactRequest {
+  readonly state: QueryState;
+  readonly trigger: 'auto' | 'manual';
+  /** Wishes of a person for the summary. */
+  readonly customInstructions?: string;
+  readonly signal: AbortSignal;
+}
+export type CompactOutcome =
+  | { readonly kind: 'done'; readonly history: Cursor; readonly usd: number }
+  /** One exchange is all there is: nothing was asked, nothing has failed. */
+  | { readonly kind: 'nothing'; readonly reason: string; readonly usd: 0 }
+  | { readonly kind: 'failed'; readonly reason: string; readonly usd: number };
+
+/** Never throws; on failure and abort history is what it was. */
+export type Compact = (request: CompactRequest) => Promise<CompactOutcome>;
+
+const wishesOf = (custom: string | undefined, verdict: HookVerdict) =>
+  [custom ?? '', ...verdict.additionalContext].filter((wish) => wish.trim() !== '');
+
+/** Compaction, for whoever wants one: a threshold, a full window, a person. */
+export function createCompact(deps: CompactDeps): Compact {
+  const { log, counter, tell, runHooks } = deps;
+  const sizeOf = (messages: readonly LogMessage[]) => counter.estimateMessages(messages);
+  const makeNote = (text: string): LogMessage => ({
+    uuid: deps.uuid(),
+    timestamp: new Date(deps.now()).toISOString(),
+    role: 'user',
+    kind: 'note',
+    origin: 'nudge',
+    isMeta: true,
+    content: [{ type: 'text', text }],
+  });
+
+  const summarise = async (
+    { state, signal }: CompactRequest,
+    old: SplitHistory['old'],
+    wishes: readonly string[],
+  ): Promise<SummaryAnswer> => {
+    const parts = deps.partsOf(state);
+    const { windowTokens, outputTokensMax } = deps.windowOf(parts.model);
+    return askSummary(
+      {
+        old,
+        parts,
+        wishes,
+        signal,
+        limits: state.limits,
+        maxTokens: windows(windowTokens, outputTokensMax).reserve,
+      },
+      { callModel: deps.callModel, onUsage: deps.onUsage, sizeOf, makeNote },
+    );
+  };
+
+  const replaceOld = async (
+    { state, trigger, signal }: CompactRequest,
+    { kept, request }: SplitHistory,
+    { summary, messagesDropped, usd }: Extract<SummaryAnswer, { ok: true }>,
+  ): Promise<CompactOutcome> => {
+    const before = log.at(state.history.head);
+    const note: LogMessage = {
+      ...makeNote(summaryText(summary, messagesDropped)),
+      origin: 'summary',
+    };
+    const attached = await deps.reattach(kept, signal);
+    if (signal.aborted) return { kind: 'failed', reason: 'aborted', usd };
+    const after = [note, ...attached, ...(request ? [request] : []), ...kept];
+    if (sizeOf(after) > sizeOf(before) * (1 - FREED_SHARE_MIN))
+      return { kind: 'failed', reason: 'the summary freed less than a tenth', usd };
+    const preTokens = counter.estimate(state.history.head);
+    const rewritten = log.rewrite(after, 0);
+    const history = { ...rewritten, tokens: counter.estimate(rewritten.head) };
+    tell({
+      type: 'compactBoundary',
+      trigger,
+      preTokens,
+      postTokens: history.tokens,
+      messagesDropped,
+    });
+    const fields = { trigger, compact_summary: summary };
+    const { warnings } = await runHooks('PostCompact', fields, { matchQuery: trigger, signal });
+    for (const text of warnings) tell({ type: 'warning', text });
+    return { kind: 'done', history, usd };
+  };
+
+  const tryIt = async (request: CompactRequest, split: SplitHistory): Promise<CompactOutcome> => {
+    const { trigger, customInstructions, signal } = request;
+    const verdict = await runHooks(
+      'PreCompact',
+      { trigger, custom_instructions: customInstructions ?? null },
+      { matchQuery: trigger, signal },
+    );
+    for (const text of verdict.warnings) tell({ type: 'warning', text });
+    const [objection = verdict.prevented?.reason] = verdict.blocked;
+    if (objection !== undefined)
+      return { kind: 'failed', reason: `a PreCompact hook objects: ${objection}`, usd: 0 };
+    tell({ type: 'status', status: 'compacting' });
+    const answer = await summarise(request, split.old, wishesOf(customInstructions, verdict));
+    const outcome: CompactOutcome = answer.ok
+      ? await replaceOld(request, split, answer)
+      : { kind: 'failed', reason: answer.reason, usd: answer.usd };
+    tell({ type: 'status', status: null });
+    return outcome;
+  };
+
+  return async (request) => {
+    const { state, signal } = request;
+    if (signal.aborted) return { kind: 'failed', reason: 'aborted', usd: 0 };
+    const { windowTokens, outputTokensMax } = deps.windowOf(state.model);
+    const { kept } = windows(windowTokens, outputTokensMax);
+    const split = splitHistory(log.at(state.history.head), kept, sizeOf);
+    if (!split)
+      return { kind: 'nothing', reason: 'one exchange is all there is: nothing to sum up', usd: 0 };
+    const outcome = await tryIt(request, split);
+    if (outcome.kind === 'failed' && !signal.aborted)
+      tell({ type: 'compactFailed', reason: outcome.reason });
+    return outcome;
+  };
+}
