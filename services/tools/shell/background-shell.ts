@@ -1,6 +1,6 @@
 /** BashOutput and KillShell: the shells that run beside the conversation. */
-import { createContext, Script } from 'node:vm';
 import type { z } from 'zod';
+import { boundedExpression } from '../process/bounded-expression.ts';
 import type { ToolContext, ToolOutput } from '../tool.ts';
 import { joinOutput } from './bash-result.ts';
 import type { bashOutputInput, killShellInput } from './inputs.ts';
@@ -20,11 +20,14 @@ export const lookAtShell = (
   const session = shellSessionOf(context.state, context.cwd);
   const shell = session.find(input.bash_id);
   if (!shell) return unknownShell(input.bash_id, session);
-  const filter = input.filter === undefined ? everything : lineFilter(input.filter);
-  if (!filter.ok) return { content: filter.message, isError: true };
+  const filter = input.filter === undefined ? undefined : boundedExpression(input.filter);
+  if (filter?.ok === false) {
+    return { content: `The filter is no regular expression: ${filter.message}`, isError: true };
+  }
   const status = statusOf(shell);
   if (status.name !== 'running') shell.unread.end();
-  const text = filter.apply(joinOutput(shell.unread.take(), { kind: 'none' }));
+  const fresh = joinOutput(shell.unread.take(), { kind: 'none' });
+  const text = filter ? filter.filter(fresh.split('\n'))?.join('\n') : fresh;
   if (text === undefined) {
     return {
       content: 'The filter takes too long on this output; use a simpler one.',
@@ -87,42 +90,4 @@ const statusOf = (shell: BackgroundShell): Status => {
     case 'aborted':
       return { name: 'killed', text: 'was ended', exitCode: null };
   }
-};
-
-type LineFilter =
-  | { readonly ok: true; apply(text: string): string | undefined }
-  | { readonly ok: false; readonly message: string };
-
-const everything: LineFilter = { ok: true, apply: (text) => text };
-
-/**
- * Keeps the lines that match. The expression comes from the model and may be one that never ends:
- * only a context of its own can be given a deadline.
- */
-const lineFilter = (source: string): LineFilter => {
-  if (source.length > shellLimits.filterCharsMax) {
-    return {
-      ok: false,
-      message: `The filter is longer than ${shellLimits.filterCharsMax} characters.`,
-    };
-  }
-  try {
-    new RegExp(source);
-  } catch (error) {
-    return { ok: false, message: `The filter is no regular expression: ${String(error)}` };
-  }
-  return {
-    ok: true,
-    apply: (text) => {
-      const script = new Script(
-        'const e = new RegExp(source); text.split("\\n").filter((l) => e.test(l)).join("\\n")',
-      );
-      try {
-        const context = createContext({ source, text });
-        return String(script.runInContext(context, { timeout: shellLimits.filterMs }));
-      } catch {
-        return undefined;
-      }
-    },
-  };
 };

@@ -4,6 +4,7 @@ import { BoundedText } from '../process/bounded-text.ts';
 import { clipStart } from '../process/clip.ts';
 import { SavedOutput } from '../process/saved-output.ts';
 import type { ProcessGroup } from '../process/spawn-group.ts';
+import { isFolder, isSameFolder, workingFolder } from '../process/working-folder.ts';
 import type { ToolContext, ToolOutput } from '../tool.ts';
 import { describeRun } from './bash-result.ts';
 import type { bashInput } from './inputs.ts';
@@ -12,7 +13,6 @@ import { shellEnvironment } from './shell-environment.ts';
 import { FolderReport, shellArguments } from './shell-script.ts';
 import { type BackgroundShell, type ShellSession, shellSessionOf } from './shell-session.ts';
 import { deadlineHint } from './wants-person.ts';
-import { isFolder, isSameFolder, workingFolder } from './working-folder.ts';
 
 type BashInput = z.output<typeof bashInput>;
 

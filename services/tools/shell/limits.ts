@@ -27,9 +27,6 @@ export const shellLimits = {
   killGraceMs: 2 * SECOND,
   /** Processes named in a note. */
   namedProcessesMax: 5,
-  /** A filter that needs longer is an evil regular expression. */
-  filterMs: 250,
-  filterCharsMax: 1_000,
 } as const;
 
 /** The timeout that counts, in milliseconds; a larger one than there may be is lowered. */
