@@ -61,8 +61,8 @@ export const warn = (text: string) => ({ type: 'warn', params: { text } }) as co
 export const flawIs = (...flaws: readonly Flaw[]) =>
   ({ type: 'flawIs', params: { flaws } }) as const;
 
-export const state = ({ context }: { context: QueryState }) => context;
-/** A service that lives as long as the query. */
+const state = ({ context }: { context: QueryState }) => context;
+/** A service that talks with us for as long as we stay. */
 export const live = <S extends Conversation, E>(id: string, src: S, onError: E) =>
   ({ id, src, input: state, onError }) as const;
 /** The answer is an event of the alphabet: the chart hears it as if someone had sent it. */

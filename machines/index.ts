@@ -6,7 +6,7 @@
  * ```ts
  * import { queryMachine } from 'escapement/machine';
  *
- * for (const edge of queryMachine.root.transitions.get('abort') ?? []) console.log(edge.meta.reason);
+ * for (const { meta } of queryMachine.root.transitions.get('abort') ?? []) console.log(meta.why);
  * ```
  *
  * @example Run it with services of your own.

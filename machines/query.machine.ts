@@ -10,9 +10,7 @@
  */
 import { setup } from 'xstate';
 import { actions } from './actions.ts';
-import {
-  ask, end, fail, flawIs, live, next, retry, rung, stage, state, warn, withhold,
-} from './edges.ts';
+import { ask, end, fail, flawIs, live, next, retry, rung, stage, warn, withhold } from './edges.ts';
 import type { QueryEvent, QueryOutput } from './events.ts';
 import { guards } from './guards.ts';
 import { delays } from './limits.ts';
@@ -33,8 +31,7 @@ const full = { target: 'failed', actions: withhold('protocol', 'too many blocks'
 
 export const queryMachine = query.createMachine({
   id: 'query', initial: 'preprocess', options: { maxIterations: 50 },
-  context: ({ input }) => begin(input),
-  output: ({ context }) => resultOf(context),
+  context: ({ input }) => begin(input), output: ({ context }) => resultOf(context),
   entry: 'startClock', // no plain `after`: the clock stands still while a person is asked
   invoke: [ // here, not below: calls run while the model still streams
     live('tools', 'toolExecutor', fail('toolExecutor')),
@@ -75,7 +72,7 @@ export const queryMachine = query.createMachine({
     },
     sampling: { // one invocation is one request
       entry: 'dial', initial: 'requesting',
-      invoke: { id: 'model', src: 'callModel', input: state, onError: fail('callModel') },
+      invoke: live('model', 'callModel', fail('callModel')),
       states: {
         requesting: { after: { requestMs: late }, on: {
           'stream.opened': { target: 'streaming' },

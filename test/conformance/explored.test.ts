@@ -1,0 +1,172 @@
+/**
+ * What a walk through the whole chart shows: every edge and every reason is reached, no retry is
+ * taken once a call has been handed over with anything left to take back, and no way leads round in
+ * a circle for nothing.
+ */
+import { describe, expect, it } from 'vitest';
+import { continueReasons } from '../../machines/reasons.ts';
+import { handedOver } from '../../machines/state.ts';
+import {
+  type Edge,
+  edgeById,
+  edges,
+  explore,
+  isTransient,
+  nameOf,
+  nodeOf,
+  reasons,
+  type Step,
+  shortId,
+  startWith,
+  waitingNodes,
+} from './chart.ts';
+import { lenses } from './world.ts';
+
+const views = lenses.map((lens) => ({ lens, ...explore(lens) }));
+
+describe('paths', () => {
+  const snapshots = views.flatMap((view) => [...view.states.values()]);
+  const steps = views.flatMap((view) => [...view.steps.values()].flat());
+  const taken = new Set([
+    ...views.flatMap(({ lens }) => startWith(lens.input).edges),
+    ...steps.flatMap((step) => step.edges),
+  ]);
+
+  it('take every edge of the chart', () => {
+    expect(edges.filter(({ id }) => !taken.has(id)).map(({ id }) => id)).toEqual([]);
+  });
+  it('reach every reason', () => {
+    const reached = new Set([...taken].map((id) => edgeById.get(id)?.reason));
+    expect(reasons.filter((reason) => !reached.has(reason))).toEqual([]);
+  });
+  it('never take back anything once a call was handed over', () => {
+    const mayTakeBack = snapshots.filter(
+      ({ context }) => handedOver(context) && context.attempt.length > 0,
+    );
+    expect(mayTakeBack).toEqual([]);
+  });
+  it('end in the terminal state, with a reason, and nowhere else', () => {
+    const odd = snapshots.filter(
+      ({ status, value, context }) =>
+        (status === 'done') !== (value === 'terminal') ||
+        (status === 'done') !== (context.ending !== undefined),
+    );
+    expect(odd).toEqual([]);
+  });
+  it('rest only where a deadline runs, or a person is waited for', () => {
+    const rests = snapshots.filter(({ status }) => status === 'active').map(leafOf);
+    const waits = waitingNodes.map(({ id }) => shortId(id));
+    expect([...new Set(rests)].sort()).toEqual(waits.sort());
+  });
+});
+
+/** Strongly connected components (Tarjan, without recursion): state → number of its component. */
+function componentsOf(steps: ReadonlyMap<string, readonly Step[]>): Map<string, number> {
+  const index = new Map<string, number>();
+  const low = new Map<string, number>();
+  const component = new Map<string, number>();
+  const stack: string[] = [];
+  const onStack = new Set<string>();
+  const lower = (key: string, to: number) => low.set(key, Math.min(low.get(key) ?? to, to));
+  for (const root of steps.keys()) {
+    if (index.has(root)) continue;
+    const work: { key: string; i: number }[] = [{ key: root, i: 0 }];
+    for (let top = work.at(-1); top; top = work.at(-1)) {
+      if (top.i === 0) {
+        low.set(top.key, index.size);
+        index.set(top.key, index.size);
+        stack.push(top.key);
+        onStack.add(top.key);
+      }
+      const step = steps.get(top.key)?.[top.i];
+      top.i += 1;
+      if (step) {
+        if (!index.has(step.to)) work.push({ key: step.to, i: 0 });
+        else if (onStack.has(step.to)) lower(top.key, index.get(step.to) ?? 0);
+        continue;
+      }
+      work.pop();
+      const above = work.at(-1);
+      if (above) lower(above.key, low.get(top.key) ?? 0);
+      if (low.get(top.key) !== index.get(top.key)) continue;
+      const number = component.size;
+      for (let key = stack.pop(); key !== undefined; key = stack.pop()) {
+        onStack.delete(key);
+        component.set(key, number);
+        if (key === top.key) break;
+      }
+    }
+  }
+  return component;
+}
+
+describe('cycles', () => {
+  /** Neither left nor entered anew: the deadline of the state runs on. */
+  const staysUnderDeadline = (edge: Edge) =>
+    edge.to.length === 0 &&
+    (edge.from === 'query' ||
+      [...edge.node.transitions.keys()].some((type) => type.startsWith('xstate.after.')));
+
+  it.each(views)('spend something: $lens.name', ({ steps }) => {
+    const component = componentsOf(steps);
+    for (const step of [...steps.values()].flat()) {
+      if (component.get(step.from) !== component.get(step.to)) continue;
+      const where = step.edges.map((id) => edgeById.get(id) as Edge);
+      const stays = step.from === step.to && where.every(staysUnderDeadline);
+      if (!stays) expect(`${step.from} —${step.letter}→ ${step.to}`).toBe('no cycle');
+    }
+  });
+
+  it('are none once the edges that spend are taken away, for any size of the bounds', () => {
+    const spending = ['countRetry', 'spend', 'lowerCap', 'useFallback', 'noteQuestion'];
+    const entryOf = (edge: Edge) =>
+      edge.to.flatMap((id) => edgeTargets(id).flatMap(({ entry }) => entry.map(String)));
+    const spends = (edge: Edge) =>
+      (edge.reason !== undefined && edge.reason in continueReasons) ||
+      edge.on === 'tool.result' || // a call is answered once
+      edge.on === 'person.answered' || // and a question
+      [...edge.actions, ...entryOf(edge)].some((name) => spending.includes(name));
+    const free = new Map<string, Set<string>>();
+    for (const edge of edges.filter((e) => !spends(e) && e.to.length > 0)) {
+      for (const from of waitingBelow(edge)) {
+        const to = free.get(from) ?? new Set();
+        for (const id of edge.to) to.add(edgeTargets(id).at(-1)?.id ?? id);
+        free.set(from, to);
+      }
+    }
+    const state = new Map<string, 'open' | 'done'>();
+    const walk = (id: string, path: readonly string[]) => {
+      if (state.get(id) === 'open') throw new Error(`a free cycle: ${[...path, id].join(' → ')}`);
+      if (state.has(id)) return;
+      state.set(id, 'open');
+      for (const to of free.get(id) ?? []) walk(to, [...path, id]);
+      state.set(id, 'done');
+    };
+    for (const id of free.keys()) walk(id, []);
+    expect(free.size).toBeGreaterThan(20);
+  });
+});
+
+/** `sampling.streaming` for a query that is there. */
+function leafOf({ value }: { value: unknown }): string {
+  if (typeof value === 'string') return value;
+  const [[state, below] = ['', '']] = Object.entries(value as object);
+  return `${state}.${leafOf({ value: below })}`;
+}
+/** The states that are entered when an edge leads to this one, outermost first. */
+function edgeTargets(id: string): { id: string; entry: string[] }[] {
+  const node = nodeOf(id);
+  const here = { id, entry: node.entry.map(nameOf) };
+  const below = node.type === 'compound' ? node.initial.target[0] : undefined;
+  return below ? [here, ...edgeTargets(shortId(below.id))] : [here];
+}
+/** The atomic states in which this edge can be taken. A transient one hears nothing. */
+function waitingBelow(edge: Edge): string[] {
+  const leaves = (node: Edge['node']): Edge['node'][] => {
+    if (node.type === 'final') return [];
+    return node.type === 'atomic' ? [node] : Object.values(node.states).flatMap(leaves);
+  };
+  return leaves(edge.node)
+    .filter((node) => edge.on === 'always' || !isTransient(node))
+    .map((node) => shortId(node.id));
+}
