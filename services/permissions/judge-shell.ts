@@ -1,0 +1,184 @@
+/** What rules and mode say about a shell command: each command in it is judged by itself. */
+import { byRule, guardGlob, guardPath, type PathCheck, permitPath } from './judge-paths.ts';
+import { absolute, type Place } from './paths.ts';
+import type { Rule } from './rules.ts';
+import { allowsWords, guardsWords } from './shell/command-pattern.ts';
+import { readGit } from './shell/git.ts';
+import { loadShellParser } from './shell/parser.ts';
+import { isReadOnlyWords, pathWords } from './shell/read-only.ts';
+import {
+  readShell,
+  type ShellCommand,
+  type ShellReading,
+  type ShellRedirect,
+  type ShellWord,
+} from './shell/reading.ts';
+import { programOf } from './shell/wrappers.ts';
+import { allow, ask, deny, silent, strictest, type Verdict } from './verdict.ts';
+
+/** More places than this in one command are nowhere. */
+const FOLDERS_MAX = 16;
+
+/** Where relative paths may start: every folder that a `cd` could have led to. */
+type Folders = readonly string[] | 'unknown';
+
+export interface ShellJudgement {
+  /** Deny and ask rules. */
+  readonly against: Verdict;
+  /** Whether every command in it is allowed by a rule, or only reads what may be read. */
+  readonly permit: Verdict;
+}
+
+/** *Contract:* what is in doubt is never permitted; what is denied is denied, doubts or not. */
+export async function judgeShell(source: string, check: PathCheck): Promise<ShellJudgement> {
+  await loadShellParser();
+  const { home, cwd } = check.place;
+  const reading = readShell(source, { HOME: home, PWD: cwd });
+  const folders = foldersOf(reading, check.place);
+  const against: Verdict[] = [];
+  const permits: Verdict[] = [];
+  for (const command of reading.commands) {
+    against.push(guardCommand(command, check), await guardFiles(command, folders, check));
+    if (!command.isWrapper) permits.push(await permitCommand(command, folders, check));
+  }
+  for (const redirect of reading.redirects) {
+    const judged = await judgeRedirect(redirect, folders, check);
+    against.push(judged.against);
+    permits.push(judged.permit);
+  }
+  const [doubt] = reading.doubts;
+  if (doubt !== undefined) permits.push(ask(doubt));
+  if (permits.length === 0) permits.push(ask('there is nothing in it that can be judged'));
+  return {
+    against: strictest(against),
+    permit: everythingAllowed(reading, check) ?? strictest(permits),
+  };
+}
+
+/**
+ * A rule for all of Bash means doubts and redirections as well, unless other rules guard something
+ * that could hide in them.
+ */
+function everythingAllowed({ doubts }: ShellReading, { rules }: PathCheck): Verdict | undefined {
+  const rule = rules.allow.find((one) => one.tool === 'Bash' && one.spec.kind === 'any');
+  if (!rule) return undefined;
+  const hasGuards = [...rules.deny, ...rules.ask].some(
+    ({ spec }) => spec.kind === 'command' || spec.kind === 'path',
+  );
+  return doubts.length > 0 && hasGuards ? undefined : allow(byRule('allow', rule));
+}
+
+const textsOf = (words: readonly ShellWord[]) => words.map(({ text }) => text);
+
+/** Deny and ask rules, in every spelling of the command that we know. */
+function guardCommand(command: ShellCommand, { rules }: PathCheck): Verdict {
+  const { words } = command;
+  const spellings = [textsOf(words)];
+  if (programOf(words) === 'git') spellings.push(textsOf(readGit(words).words));
+  const isMeant = (rule: Rule) => {
+    const { spec } = rule;
+    return spec.kind === 'command' && spellings.some((texts) => guardsWords(spec.pattern, texts));
+  };
+  const denied = rules.deny.find(isMeant);
+  if (denied) return deny(`${byRule('deny', denied)} is about \`${shown(command)}\``);
+  const asked = rules.ask.find(isMeant);
+  return asked ? ask(`${byRule('ask', asked)} is about \`${shown(command)}\``, true) : silent;
+}
+
+/** Enough of a command to recognise it. */
+const SHOWN_CHARS_MAX = 200;
+const shown = ({ words }: ShellCommand) => textsOf(words).join(' ').slice(0, SHOWN_CHARS_MAX);
+
+/** Files that the words of a command may name, against the rules for files. */
+async function guardFiles(
+  command: ShellCommand,
+  folders: Folders,
+  check: PathCheck,
+): Promise<Verdict> {
+  const access = isReadOnlyWords(command) ? 'read' : 'edit';
+  const verdicts: Verdict[] = [];
+  for (const word of pathWords(command)) {
+    for (const path of placesOf(word, folders)) {
+      verdicts.push(
+        await (word.kind === 'glob'
+          ? guardGlob(path, access, check)
+          : guardPath(path, access, check)),
+      );
+    }
+  }
+  return strictest(verdicts);
+}
+
+async function permitCommand(
+  command: ShellCommand,
+  folders: Folders,
+  check: PathCheck,
+): Promise<Verdict> {
+  const rule = check.rules.allow.find((one) => allowsCommand(one, command));
+  if (rule) return allow(byRule('allow', rule));
+  if (!isReadOnlyWords(command)) return ask(`no rule allows \`${shown(command)}\``);
+  const verdicts: Verdict[] = [allow(`\`${shown(command)}\` changes nothing`)];
+  for (const word of pathWords(command)) {
+    const places = placesOf(word, folders);
+    if (places.length === 0 || word.kind === 'unknown') {
+      verdicts.push(ask(`what ${word.text} names is not known`));
+    }
+    for (const path of places) {
+      verdicts.push(await permitPath(literalPart(path, word), 'read', check));
+    }
+  }
+  return strictest(verdicts);
+}
+
+/** Names that a glob finds lie below its part without wildcards. */
+const literalPart = (path: string, word: ShellWord) =>
+  word.kind === 'glob' ? path.replace(/[^/]*[*?[][\s\S]*$/, '') || '/' : path;
+
+/** A rule for what starts a command counts for the command only if it names it as well. */
+function allowsCommand({ tool, spec }: Rule, command: ShellCommand): boolean {
+  if (tool !== 'Bash') return false;
+  if (spec.kind === 'any') return true;
+  if (spec.kind !== 'command') return false;
+  if (allowsWords(spec.pattern, textsOf(command.words)) !== undefined) return true;
+  const { startedBy } = command;
+  if (!startedBy) return false;
+  const named = allowsWords(spec.pattern, textsOf(startedBy.command.words));
+  return named !== undefined && named > startedBy.at;
+}
+
+async function judgeRedirect(
+  { direction, target }: ShellRedirect,
+  folders: Folders,
+  check: PathCheck,
+): Promise<ShellJudgement> {
+  const access = direction === 'read' ? 'read' : 'edit';
+  const places = placesOf(target, folders);
+  if (places.length === 0) {
+    return { against: silent, permit: ask(`where ${target.text} leads is not known`) };
+  }
+  const against = await Promise.all(places.map((path) => guardPath(path, access, check)));
+  const permits = await Promise.all(places.map((path) => permitPath(path, access, check)));
+  return { against: strictest(against), permit: strictest(permits) };
+}
+
+/** The absolute paths that a word may mean. None: nobody knows. */
+function placesOf({ text, kind }: ShellWord, folders: Folders): readonly string[] {
+  if (kind === 'unknown') return [];
+  if (text.startsWith('/') || text === '~' || text.startsWith('~/')) return [text];
+  return folders === 'unknown' ? [] : folders.map((cwd) => absolute(text, { cwd, home: '/' }));
+}
+
+function foldersOf({ commands }: ShellReading, { cwd, home }: Place): Folders {
+  let folders: readonly string[] = [cwd];
+  for (const { words } of commands) {
+    if (!['cd', 'pushd', 'popd'].includes(programOf(words))) continue;
+    const target = words.find(({ text }, index) => index > 0 && !/^-[LPe@]+$|^--$/.test(text));
+    const to: ShellWord = target ?? { text: home, kind: 'literal' };
+    if (to.kind !== 'literal' || to.text === '-' || /^[+-]\d/.test(to.text)) return 'unknown';
+    folders = [
+      ...new Set([...folders, ...folders.map((from) => absolute(to.text, { cwd: from, home }))]),
+    ];
+    if (folders.length > FOLDERS_MAX || programOf(words) === 'popd') return 'unknown';
+  }
+  return folders;
+}
