@@ -23,6 +23,12 @@ export interface InitializeRequest {
   readonly warnings: readonly string[];
 }
 
+/**
+ * The official SDK sends `['']` for a host that names no system prompt: not the preset, and not
+ * nothing either (a request without a system prompt would begin its cache with the tools alone).
+ */
+const MINIMAL_PROMPT = 'You are an agent. Do what the user asks, with the tools that you have.';
+
 /** Calls a hook of the host by its id. */
 export type CallHook = (
   callbackId: string,
@@ -48,7 +54,9 @@ export function readInitialize(body: ControlBody, callHook: CallHook): Initializ
   const mcpServers = isFields(body.mcpServers) ? body.mcpServers : undefined;
   const options: Partial<Options> = {
     ...(hooks && { hooks }),
-    ...(Array.isArray(systemPrompt) && { systemPrompt: textsOf(systemPrompt).join('\n\n') }),
+    ...(Array.isArray(systemPrompt) && {
+      systemPrompt: textsOf(systemPrompt).join('\n\n').trim() || MINIMAL_PROMPT,
+    }),
     ...(append !== undefined && { appendSystemPrompt: append }),
     ...(isFields(body.agents) && { agents: agentsOf(body.agents, warnings) }),
     ...(isFields(schema) && { outputFormat: { type: 'json_schema', schema } }),

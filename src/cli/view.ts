@@ -32,8 +32,9 @@ export function isColorWanted(
   return isTTY && environment.TERM !== 'dumb';
 }
 
-/** Lines of a result that are shown; the model sees all of them. */
+/** Lines of a result that are shown; the model sees all of them. A shell says the best at its end. */
 const RESULT_LINES_MAX = 4;
+const SHELL_LINES_MAX = 9;
 const LINE_CHARS_MAX = 110;
 /** Deltas are remembered until their message comes; more are open only if something is wrong. */
 const STREAMED_MAX = 64;
@@ -131,8 +132,12 @@ function showResults(
   const shown = content.flatMap((block) => {
     if (block.type === 'text') return syntheticLines(message, block.text, colors);
     if (block.type !== 'tool_result') return [];
+    const isShell = calls[block.tool_use_id] === 'Bash';
     delete calls[block.tool_use_id];
-    return resultTextLines(textOf(block.content), block.is_error === true, colors);
+    const text = textOf(block.content);
+    return isShell
+      ? shellLines(text, colors)
+      : resultTextLines(text, block.is_error === true, colors);
   });
   return lines({ ...state, calls }, shown);
 }
@@ -156,6 +161,18 @@ function resultTextLines(text: string, isError: boolean, colors: Colors): readon
   return more > 0 ? [...shown, colors.dim(`    … ${more} more lines`)] : shown;
 }
 
+/** The end of the output, with what test runners print in the colours that people look for. */
+function shellLines(text: string, colors: Colors): readonly string[] {
+  const all = text.split('\n').filter((line) => line.trim() !== '');
+  const paint = (line: string) => {
+    if (/^\s*(not ok|✖|[#ℹ] fail [1-9])/.test(line)) return colors.red(line);
+    return /^\s*(ok \d|✔|[#ℹ] (pass|fail 0))/.test(line) ? colors.green(line) : colors.dim(line);
+  };
+  const shown = all.slice(-SHELL_LINES_MAX).map((line) => paint(`    ${cut(line)}`));
+  const before = all.length - shown.length;
+  return [colors.dim(`  ⎿ ${before > 0 ? `… ${before} lines, then` : 'output:'}`), ...shown];
+}
+
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
@@ -173,7 +190,7 @@ function systemLines(
     case 'transition':
       return [colors.dim(`  ↻ ${message.reason}: ${continueReasons[message.reason]}`)];
     case 'api_retry': {
-      const what = [message.error_status, message.error].filter((part) => part != null).join(' ');
+      const what = failureWords(message.error_status, message.error);
       const count = `try ${message.attempt} of ${message.max_retries}`;
       const seconds = secondsOf(message.retry_delay_ms);
       return [colors.yellow(`  ⚠ ${what}, again in ${seconds} s (${count})`)];
@@ -198,6 +215,13 @@ function systemLines(
   }
 }
 
+/** `529 overloaded` for the API's own errors, else the words as they are. */
+function failureWords(status: number | null, error: string): string {
+  const type = /\b([a-z_]+)_error\b/.exec(error)?.[1]?.replaceAll('_', ' ');
+  if (status === null) return oneLine(error);
+  return `${status} ${type ?? oneLine(error.replace(new RegExp(`^${status}\\s*`), ''))}`;
+}
+
 const warned = (message: { readonly content: string }, colors: Colors): string =>
   colors.yellow(`  ⚠ ${message.content}`);
 
@@ -215,6 +239,7 @@ function resultLines(
   const why = reason === 'turn_setup_failed' ? 'the turn could not begin' : terminalReasons[reason];
   const errors = message.errors.map((error) => colors.red(`  ${oneLine(error)}`));
   return [
+    '',
     `${mark} ${colors.bold(reason)} · ${facts.join(' · ')}`,
     colors.dim(`  ${why}`),
     ...errors,

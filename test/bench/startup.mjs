@@ -25,7 +25,7 @@ const events = [
       id: 'msg_1',
       type: 'message',
       role: 'assistant',
-      model: 'claude-sonnet-4-5',
+      model: 'claude-sonnet-5-5',
       content: [],
       stop_reason: null,
       stop_sequence: null,
@@ -54,13 +54,13 @@ const home = mkdtempSync(path.join(tmpdir(), 'escapement-bench-'));
 const client = `
   const { default: Anthropic } = await import('@anthropic-ai/sdk');
   const client = new Anthropic({ maxRetries: 0 });
-  const stream = await client.messages.create({ model: 'claude-sonnet-4-5', max_tokens: 100,
+  const stream = await client.messages.create({ model: 'claude-sonnet-5-5', max_tokens: 100,
     stream: true, messages: [{ role: 'user', content: 'hi' }] });
   for await (const event of stream) void event;
 `;
 const sides = {
   client: ['--input-type=module', '-e', client],
-  escapement: [path.join(root, 'dist', 'cli.mjs'), '-p', 'hi', '--model=claude-sonnet-4-5'],
+  escapement: [path.join(root, 'dist', 'cli.mjs'), '-p', 'hi', '--model=claude-sonnet-5-5'],
 };
 
 /** Milliseconds from spawn to the first request, and to the end of the process. */

@@ -56,7 +56,7 @@ it('a turn, as a person reads it', () => {
       max_retries: 10,
       retry_delay_ms: 500,
       error_status: 529,
-      error: 'overloaded',
+      error: '529 overloaded_error: Overloaded',
     }),
     delta('I will ', 'a1'),
     delta('look.', 'a1'),
@@ -100,17 +100,40 @@ it('a turn, as a person reads it', () => {
     '  ⚠ 529 overloaded, again in 0.5 s (try 1 of 10)',
     'I will look.',
     '● Bash npm test',
-    '  ⎿ one',
+    '  ⎿ output:',
+    '    one',
     '    two',
     '    three',
     '    four',
-    '    … 2 more lines',
+    '    five',
+    '    six',
     expect.stringMatching(/^ {2}↻ next_turn: /),
     'not streamed',
+    '',
     '✔ completed · 2 model calls · 1.2 s · price unknown',
     expect.any(String),
     '',
   ]);
+});
+
+it('a long result is cut, a shell shows its end', () => {
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index + 1}`).join('\n');
+  const answered = (name: string) =>
+    show([
+      assistant('a', [{ type: 'tool_use', id: 't', name, input: {} }]),
+      {
+        ...envelope,
+        type: 'user',
+        parent_tool_use_id: null,
+        message: {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 't', content: lines }],
+        },
+      },
+    ]);
+  expect(answered('Read')).toContain('… 16 more lines');
+  expect(answered('Bash')).toMatch(/… 11 lines, then\n\s+line 12\n/);
+  expect(answered('Bash')).toContain('line 20');
 });
 
 it('text that was streamed and then taken back ends its line first', () => {
