@@ -96,7 +96,7 @@ export class Accumulator {
     // Clients other than the SDK may hand over what is not in its types.
     const raw: unknown = event;
     if (!isRecord(raw)) return [];
-    switch (raw['type']) {
+    switch (raw.type) {
       case 'message_start':
         return this.#start(event, raw);
       case 'content_block_start':
@@ -111,7 +111,7 @@ export class Accumulator {
         this.#isOver = true;
         return [rawEvent(event)];
       case 'error':
-        throw new StreamErrorEvent(raw['error']);
+        throw new StreamErrorEvent(raw.error);
       default:
         return [rawEvent(event)];
     }
@@ -148,8 +148,8 @@ export class Accumulator {
 
   #start(event: RawEvent, { message }: Record<string, unknown>): readonly ModelEvent[] {
     if (isRecord(message)) {
-      this.#usage = readUsage(this.#usage, message['usage']);
-      if (typeof message['id'] === 'string') this.#apiId ??= this.#freshApiId(message['id']);
+      this.#usage = readUsage(this.#usage, message.usage);
+      if (typeof message.id === 'string') this.#apiId ??= this.#freshApiId(message.id);
     }
     return [rawEvent(event)];
   }
@@ -161,11 +161,11 @@ export class Accumulator {
   }
 
   #begin(event: RawEvent, { index, content_block: given }: Record<string, unknown>) {
-    if (typeof index !== 'number' || !isRecord(given) || typeof given['type'] !== 'string') {
+    if (typeof index !== 'number' || !isRecord(given) || typeof given.type !== 'string') {
       return [rawEvent(event)];
     }
     const events = [...this.#release(), ...this.#replace(index)];
-    const start = { ...given, type: given['type'] };
+    const start = { ...given, type: given.type };
     const call = start.type === 'tool_use' ? this.#identify(given) : undefined;
     if (call?.isDouble) {
       this.#hidden.add(index);
@@ -220,21 +220,21 @@ export class Accumulator {
     if (this.#hidden.has(index as number)) return [];
     const block = this.#open.get(index as number);
     if (!block || !isRecord(delta)) return [rawEvent(event, block?.uuid)];
-    switch (delta['type']) {
+    switch (delta.type) {
       case 'text_delta':
-        block.text += textIn(delta['text']);
+        block.text += textIn(delta.text);
         break;
       case 'thinking_delta':
-        block.text += textIn(delta['thinking']);
+        block.text += textIn(delta.thinking);
         break;
       case 'input_json_delta':
-        block.text += textIn(delta['partial_json']);
+        block.text += textIn(delta.partial_json);
         break;
       case 'signature_delta':
-        block.signature = textIn(delta['signature']);
+        block.signature = textIn(delta.signature);
         break;
       case 'citations_delta':
-        block.citations.push(delta['citation']);
+        block.citations.push(delta.citation);
         break;
       default: // a kind of later days: the host sees it, the block stays as it is
     }
@@ -269,7 +269,7 @@ export class Accumulator {
 
   #thinking(block: OpenBlock): ModelEvent {
     const { start, text } = block;
-    const signature = block.signature ?? textIn(start['signature']);
+    const signature = block.signature ?? textIn(start.signature);
     const content = { ...start, thinking: wellFormed(text), signature };
     // Mended, it is no longer what was signed: without a model it goes back to none.
     return this.#block(block, 'thinking', content, isWellFormed(text));
@@ -277,7 +277,7 @@ export class Accumulator {
 
   #call(block: OpenBlock): readonly ModelEvent[] {
     // Some servers send the whole input with the start, and no delta.
-    const given = block.start['input'];
+    const given = block.start.input;
     const json = block.text === '' && isRecord(given) ? JSON.stringify(given) : block.text;
     const read = readToolInput(json);
     if (read.ok) return [this.#toolUse(block, read.input)];
@@ -313,8 +313,8 @@ export class Accumulator {
   #note(event: RawEvent, { delta, usage }: Record<string, unknown>): readonly ModelEvent[] {
     this.#usage = readUsage(this.#usage, usage);
     if (isRecord(delta)) {
-      this.#stopReason = delta['stop_reason'] ?? this.#stopReason;
-      this.#stopDetails = delta['stop_details'] ?? this.#stopDetails;
+      this.#stopReason = delta.stop_reason ?? this.#stopReason;
+      this.#stopDetails = delta.stop_details ?? this.#stopDetails;
     }
     return [rawEvent(event)];
   }

@@ -36,7 +36,7 @@ export const forbidsRetry = (headers: HeadersLike | undefined): boolean =>
   headerOf(headers, 'x-should-retry')?.trim().toLowerCase() === 'false';
 
 /** One header of either kind, `undefined` when it is absent. */
-export function headerOf(headers: HeadersLike | undefined, name: string): string | undefined {
+function headerOf(headers: HeadersLike | undefined, name: string): string | undefined {
   if (!headers) return undefined;
   if ('get' in headers && typeof headers.get === 'function') return headers.get(name) ?? undefined;
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];

@@ -8,7 +8,7 @@ import type { ContentBlock } from '../messages.ts';
 
 type CacheControl = Anthropic.CacheControlEphemeral;
 /** Of the API, for system, tools and messages together (rule S9). */
-export const BREAKPOINTS_MAX = 4;
+const BREAKPOINTS_MAX = 4;
 
 /** Kinds that may carry one. Thinking never; of kinds that we do not know nobody knows. */
 const MARKABLE: ReadonlySet<string> = new Set([

@@ -192,20 +192,20 @@ function factsOf(error: unknown): ErrorFacts {
   };
   const all = (pick: (link: Record<string, unknown>) => unknown) =>
     chain.map(pick).filter((found): found is string => typeof found === 'string');
-  const messages = all((link) => link['message']);
+  const messages = all((link) => link.message);
   return {
     status: first(statusOf),
-    type: first((link) => apiType(link['type']) ?? apiType(answerOf(link)?.['type'])),
-    errorCode: first((link) => text(link['errorCode'])),
+    type: first((link) => apiType(link.type) ?? apiType(answerOf(link)?.type)),
+    errorCode: first((link) => text(link.errorCode)),
     message:
-      first((link) => text(link['apiMessage']) ?? text(answerOf(link)?.['message'])) ??
+      first((link) => text(link.apiMessage) ?? text(answerOf(link)?.message)) ??
       messages[0] ??
       (typeof error === 'string' ? error : 'unknown error'),
     headers: first(({ headers }) =>
       typeof headers === 'object' && headers !== null ? (headers as HeadersLike) : undefined,
     ),
-    names: all((link) => link['name']),
-    codes: all((link) => link['code']),
+    names: all((link) => link.name),
+    codes: all((link) => link.code),
     messages,
     known: first(({ failureClass }) => text(failureClass) as FailureClass | undefined),
   };
@@ -214,8 +214,8 @@ function factsOf(error: unknown): ErrorFacts {
 /** The `{ type, message }` of the API, however deep a client keeps its body. */
 function answerOf({ error }: Record<string, unknown>): Record<string, unknown> | undefined {
   if (!isRecord(error)) return undefined;
-  if (isRecord(error['error'])) return error['error'];
-  return error['type'] === 'error' ? undefined : error;
+  if (isRecord(error.error)) return error.error;
+  return error.type === 'error' ? undefined : error;
 }
 
 function chainOf(error: unknown): readonly Record<string, unknown>[] {
@@ -231,7 +231,7 @@ function chainOf(error: unknown): readonly Record<string, unknown>[] {
 /** `$metadata` is where the AWS clients keep it. */
 function statusOf({ status, $metadata }: Record<string, unknown>): number | undefined {
   if (typeof status === 'number') return status;
-  const code = isRecord($metadata) ? $metadata['httpStatusCode'] : undefined;
+  const code = isRecord($metadata) ? $metadata.httpStatusCode : undefined;
   return typeof code === 'number' ? code : undefined;
 }
 

@@ -11,19 +11,26 @@ const SECRETS: readonly RegExp[] = [
   /\b(?:x-api-key|authorization|api[_ -]?key)["']?\s*[:=]\s*["']?[^\s"',;]+/gi,
 ];
 
+type Facts = Pick<ErrorFacts, 'status' | 'type' | 'message' | 'codes' | 'messages'>;
+
 /** @example "429 rate_limit_error: This request would exceed your rate limit" */
-export function errorLine(
-  facts: Pick<ErrorFacts, 'status' | 'type' | 'message' | 'codes'>,
-): string {
+export function errorLine(facts: Facts): string {
   const head = [facts.status, facts.type].filter((part) => part !== undefined).join(' ');
   const said = withoutHtml(facts.message);
-  const code = facts.codes.find((one) => !said.includes(one));
-  const line = `${head === '' ? '' : `${head}: `}${said}${code === undefined ? '' : ` (${code})`}`;
-  return cut(withoutSecrets(wellFormed(line.replaceAll(/\s+/g, ' ').trim())));
+  const parts = head === '' ? [said, ...rootOf(facts, said)] : [head, said];
+  const line = wellFormed(parts.join(': ').replaceAll(/\s+/g, ' ').trim());
+  return cut(withoutSecrets(line));
+}
+
+/** "Connection error." is what a client says; what happened stands at the end of its causes. */
+function rootOf({ messages, codes }: Facts, said: string): readonly string[] {
+  const root = messages.at(-1) ?? '';
+  const code = codes.find((one) => !root.includes(one));
+  return [...(said.includes(root) ? [] : [root]), ...(code === undefined ? [] : [code])];
 }
 
 /** Keys and tokens replaced. */
-export const withoutSecrets = (text: string): string =>
+const withoutSecrets = (text: string): string =>
   SECRETS.reduce((clean, secret) => clean.replaceAll(secret, '[secret]'), text);
 
 /** The answer of a proxy: its title says all there is. The SDK puts the status in front. */

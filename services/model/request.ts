@@ -19,11 +19,11 @@ import type { ModelRequest } from './types.ts';
 import { deepWellFormed, isWellFormed } from './well-formed.ts';
 
 /** What a request is for, told to gateways and test servers. */
-export const PURPOSE_HEADER = 'x-escapement-purpose';
+const PURPOSE_HEADER = 'x-escapement-purpose';
 /** Task budgets are a beta of the API; without one nothing beta is asked for. */
 const TASK_BUDGET_BETA = 'task-budgets-2026-03-13';
 /** Silence is the usual success of a command; the API refuses a result without a word. */
-export const NO_OUTPUT = '(no output)';
+const NO_OUTPUT = '(no output)';
 
 const PURPOSES: Readonly<Record<QuerySource, string>> = {
   main: 'loop',

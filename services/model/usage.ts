@@ -90,7 +90,7 @@ export function readUsage(known: Usage | undefined, reported: unknown): Usage | 
   const prompt = (name: keyof Usage) => count(fields[name]) || before[name];
   return {
     input_tokens: prompt('input_tokens'),
-    output_tokens: count(fields['output_tokens']) ?? before.output_tokens,
+    output_tokens: count(fields.output_tokens) ?? before.output_tokens,
     cache_read_input_tokens: prompt('cache_read_input_tokens'),
     cache_creation_input_tokens: prompt('cache_creation_input_tokens'),
   };

@@ -5,7 +5,7 @@
  */
 
 /** Deeper than any sensible input; `JSON.stringify` of the request would overflow the stack. */
-export const DEPTH_MAX = 200;
+const DEPTH_MAX = 200;
 
 /** Under the `u` flag a pair is one character: this finds only surrogates without a partner. */
 const LONE = /\p{Surrogate}/gu;
