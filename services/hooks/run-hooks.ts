@@ -163,7 +163,10 @@ const runOne = async (
     tell({ subtype: 'hook_response', ...noOutput, outcome: wordFor(outcome) });
     return [{ hook, outcome }];
   }
-  const running = runCommand(session, call, hook);
+  const running = runCommand(session, call, hook).catch(
+    // A host's listener that throws, an input that is no JSON.
+    (error: unknown): HookOutcome => ({ kind: 'failed', detail: messageOf(error) }),
+  );
   return hook.isAsync ? [] : [{ hook, outcome: await running }];
 };
 

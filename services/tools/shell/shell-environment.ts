@@ -1,6 +1,7 @@
 /**
  * What tells programs that nobody is there. They win over the host's environment, which comes from
  * a person's terminal (`EDITOR=vim`, `PAGER=less`); a command may set its own (`EDITOR=ed git …`).
+ * A host's own `GIT_ASKPASS` and `SSH_ASKPASS` stay: editors answer for their users through them.
  */
 const NOBODY_THERE = {
   TERM: 'dumb',
@@ -15,8 +16,6 @@ const NOBODY_THERE = {
   GIT_EDITOR: 'true',
   GIT_SEQUENCE_EDITOR: 'true',
   GIT_TERMINAL_PROMPT: '0',
-  GIT_ASKPASS: 'true',
-  SSH_ASKPASS_REQUIRE: 'never',
   GH_PROMPT_DISABLED: '1',
   PIP_NO_INPUT: '1',
   DEBIAN_FRONTEND: 'noninteractive',

@@ -151,6 +151,22 @@ describe('a command', () => {
   });
 });
 
+describe('CONT-07 the limits of what a hook says', () => {
+  it.each([0, 1, 2, 3])('%i characters before them, an emoji is not cut', async (n) => {
+    const long = `python3 -c "print('x' * ${10_000 - n} + '🎉' * 10)"`;
+    const [objection, context, failure] = await Promise.all([
+      once('Stop', `${long} >&2; exit 2`),
+      once('UserPromptSubmit', long),
+      once('Stop', `python3 -c "print('x' * ${500 - n} + '🎉' * 10)" >&2; exit 1`),
+    ]);
+    for (const text of [...objection.blocked, ...context.additionalContext, ...failure.warnings]) {
+      expect(text).not.toMatch(/\p{Surrogate}/u);
+      expect(text).toContain('x'.repeat(500 - n));
+    }
+    expect(objection.blocked[0]?.length).toBeLessThanOrEqual(10_000);
+  });
+});
+
 describe('HOOK-03 a hook before a tool fails', () => {
   const failures: readonly (readonly [string, string, RegExp])[] = [
     ['never ends', 'sleep 60', /no answer within 1 s/],
@@ -379,6 +395,20 @@ describe('several hooks of one event', () => {
 });
 
 describe('who watches', () => {
+  it('may break: the hook still counts, and fails closed if it must', async () => {
+    const onMessage = () => {
+      throw new Error('listener');
+    };
+    const lax = runner({ settings: { PreToolUse: [command('true')] }, onMessage });
+    expect((await ask(lax, 'PreToolUse', touch, 'Bash')).warnings[0]).toContain('listener');
+    const strict = runner({
+      settings: { PreToolUse: [command('true', { onFailure: 'block' })] },
+      onMessage,
+    });
+    const verdict = await ask(strict, 'PreToolUse', touch, 'Bash');
+    expect(verdict.permission?.decision).toBe('deny');
+  });
+
   it('is told of begin, progress and end, by one id', async () => {
     const messages: HookMessage[] = [];
     const run = runner({
