@@ -1,7 +1,6 @@
 /** Control characters, and the two separators that some renderers break lines at. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const BREAKING = /[\u0000-\u001F\u007F-\u009F\u2028\u2029]/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const EACH_C1 = /[\u007F-\u009F\u2028\u2029]/g;
 
 /**

@@ -1,0 +1,35 @@
+/** TodoWrite: the model's plan, which the host shows and a compaction keeps. */
+import { defineTool } from './define-tool.ts';
+import { toolSchemas } from './schemas.generated.ts';
+import type { ToolInput, ToolState } from './tool.ts';
+
+export interface Todo {
+  /** What to do: `Run the tests`. */
+  readonly content: string;
+  readonly status: 'pending' | 'in_progress' | 'completed';
+  /** While it is done: `Running the tests`. */
+  readonly activeForm: string;
+}
+
+/** The session's list, empty at first. A call replaces `todos` as a whole. */
+export const todosOf = (state: ToolState): { todos: readonly Todo[] } =>
+  state.get('todos', (): { todos: readonly Todo[] } => ({ todos: [] }));
+
+const gistOf = ({ todos }: ToolInput): string => {
+  if (!Array.isArray(todos)) return 'todos';
+  const active: unknown = todos.find((todo: Partial<Todo>) => todo?.status === 'in_progress');
+  const form = (active as Partial<Todo> | undefined)?.activeForm;
+  return typeof form === 'string' ? form : `${todos.length} todos`;
+};
+
+export const todoWriteTool = defineTool({
+  name: 'TodoWrite',
+  description:
+    'Keeps your list of steps for work that has several; each call gives the whole list. Have one ' +
+    'in_progress at a time, and mark a step completed as soon as it is.',
+  inputSchema: toolSchemas.TodoWrite,
+  isReadOnly: () => false,
+  touches: () => ({ kind: 'nothing' }),
+  gist: gistOf,
+  load: async () => (await import('./todo-list.ts')).todoListTool,
+});
