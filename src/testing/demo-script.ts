@@ -47,7 +47,7 @@ function verdict(request: ReceivedRequest): MessageReply {
   return message([
     says(
       'Fixed. `median` sorted with the default order of JavaScript, which compares numbers as ' +
-        'text: 100 comes before 80, and 80 before 9. With a numeric comparison all tests pass.\n\n' +
+        'text: 10 and 80 both come before 9. With a numeric comparison all tests pass.\n\n' +
         'Reminder: this "model" is a script that plays an API server on your own machine. The ' +
         'engine, the retry you saw, the tools, the edit and the test run were real. Set ' +
         'ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL to let a real model drive.',
@@ -76,8 +76,8 @@ export function demoScript(folder: string): Script {
         calls('Read', { file_path: tests }),
       ]),
       message([
-        thinks('sort() without a comparison sorts numbers as text: [100, 80, 9]. That is the bug.'),
-        says('The list is sorted as text, so 100 comes before 9. I will sort by number.'),
+        thinks('sort() without a comparison sorts numbers as text: 10, 80, 9. That is the bug.'),
+        says('The list is sorted as text, so 80 comes before 9. I will sort by number.'),
         calls('Edit', { file_path: source, old_string: DEMO_BUG, new_string: DEMO_FIX }),
       ]),
       message([

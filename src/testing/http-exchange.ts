@@ -12,6 +12,8 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** Sequence number; also in the `request-id` header. */
   readonly sequence: number;
+  /** We break the connection: that it closes is then no news. */
+  isCut: boolean;
 }
 
 /** The whole body; `too_long`; `gone`: the client went before it was through. */

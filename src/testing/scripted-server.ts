@@ -222,17 +222,15 @@ class LoopbackServer implements ScriptedServer {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const gone = new AbortController();
-    const sequence = this.#sequence++;
+    const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
+    const exchange: Exchange = { response, signal, sequence: this.#sequence++, isCut: false };
     response.on('close', () => {
       gone.abort();
-      if (!response.writableFinished && !this.#closing.signal.aborted) {
-        this.#log.add({ type: 'client_closed', request: sequence });
-      }
+      if (response.writableFinished || exchange.isCut || this.#closing.signal.aborted) return;
+      this.#add({ type: 'client_closed', request: exchange.sequence });
     });
     // A client that goes, or a socket that we cut, is no error of ours.
     response.on('error', () => gone.abort());
-    const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
-    const exchange: Exchange = { response, signal, sequence };
     try {
       const bytes = await bodyOf(request);
       if (bytes === 'too_long') this.#refuseSize(exchange);
@@ -386,7 +384,10 @@ class LoopbackServer implements ScriptedServer {
       dripIndex: reply.content.length,
       onEvent: (event, index) => this.#add({ type: 'event', request: sequence, event, index }),
       onBlock: (block) => sent.add(block),
-      onFault: (fault) => this.#add({ type: 'fault', request: sequence, fault }),
+      onFault: (fault) => {
+        exchange.isCut = fault.kind === 'cut';
+        this.#add({ type: 'fault', request: sequence, fault });
+      },
     });
     if (complete && stopReason === 'pause_turn') sent.pause();
     this.#add({ type: 'answered', request: sequence, purpose, model, complete, usage });
@@ -402,6 +403,7 @@ class LoopbackServer implements ScriptedServer {
     const { response, signal, sequence } = exchange;
     const { model, usage } = message;
     if (fault) {
+      exchange.isCut = fault.kind === 'cut';
       this.#add({ type: 'fault', request: sequence, fault });
       this.#add({ type: 'answered', request: sequence, purpose, model, complete: false, usage });
       await wait(fault.delayMs ?? 0, signal);
@@ -436,6 +438,7 @@ class LoopbackServer implements ScriptedServer {
     if (signal.aborted) return;
     switch (reply.kind) {
       case 'cut':
+        exchange.isCut = true;
         return void response.socket?.destroy();
       case 'error':
         return sendError(exchange, reply.status, reply.error, reply.headers);
