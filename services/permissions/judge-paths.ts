@@ -23,6 +23,8 @@ export interface PathCheck {
   readonly editable: readonly string[];
   /** The tool that is called, for rules that name it; none inside of a shell command. */
   readonly tool?: string;
+  /** A rule that allows the tool whatever it does. */
+  readonly allowedByName?: Verdict;
 }
 
 /** `Read` stands for all tools that read, `Edit` for all that edit. */
@@ -77,6 +79,7 @@ export async function permitPath(path: string, access: Access, check: PathCheck)
     if (await allowsPath(patternOf(rule), seen, place)) return allow(byRule('allow', rule));
   }
   if (guardedBy !== undefined) return ask(`${path} is protected (${guardedBy})`);
+  if (check.allowedByName) return check.allowedByName;
   const folders = access === 'read' ? check.readable : check.editable;
   if (await isInside(seen, folders, place))
     return allow(`${path} is inside of the working folders`);

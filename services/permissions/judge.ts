@@ -75,10 +75,9 @@ async function decide(look: Look): Promise<PermissionDecision> {
     const because = 'the mode plan, in which only reading is allowed';
     return denied(tool, because);
   }
-  const verdict = permitByName(look) ?? permit;
-  return verdict.kind === 'allow'
-    ? { behavior: 'allow', because: verdict.because }
-    : asked(look, verdict.kind === 'silent' ? 'no rule allows it' : verdict.because, false);
+  return permit.kind === 'allow'
+    ? { behavior: 'allow', because: permit.because }
+    : asked(look, permit.kind === 'silent' ? 'no rule allows it' : permit.because, false);
 }
 
 const denied = (tool: Tool, because: string): PermissionDecision => ({
@@ -107,12 +106,10 @@ function guardByName(look: Look): Verdict {
   return asks ? ask(byRule('ask', asks), true) : silent;
 }
 
-/** A bare rule for Bash or for edits is about more than a name: the content has its say there. */
+/** A rule that allows the tool, whatever the call is. */
 function permitByName(look: Look): Verdict | undefined {
-  const { touches, rules } = look;
-  if (touches.kind === 'shell') return undefined;
-  const rule = rules.allow.find((one) => meansTool(one, look));
-  return rule ? allow(byRule('allow', rule)) : undefined;
+  const rule = look.rules.allow.find((one) => meansTool(one, look));
+  return rule && allow(byRule('allow', rule));
 }
 
 /** A guard that cannot be read might have been meant for this call. */
@@ -137,17 +134,18 @@ interface ContentJudgement {
 
 async function judgeContent(look: Look): Promise<ContentJudgement> {
   const { touches, paths } = look;
+  const byName = permitByName(look);
+  const check = byName ? { ...paths, allowedByName: byName } : paths;
   switch (touches.kind) {
     case 'read':
     case 'edit':
-      return judgeFiles(touches.paths, touches.kind, paths);
+      return judgeFiles(touches.paths, touches.kind, check);
     case 'shell':
       return judgeShell(touches.command, withoutTool(paths));
     case 'fetch':
-      return judgeFetch(touches.url, look);
     case 'nothing':
     case 'unknown':
-      return judgeText(look);
+      return byWords(look, look.rules, byName);
   }
 }
 
@@ -165,19 +163,27 @@ async function judgeFiles(
   return { against: strictest(against), permit: strictest(permits) };
 }
 
-function judgeFetch(url: string, { rules, tool }: Look): ContentJudgement {
-  const host = hostOf(url);
+/** Rules about an address, or about the value of a parameter. */
+function byWords(
+  { tool, input, touches }: Look,
+  rules: ParsedRules,
+  byName: Verdict | undefined,
+): ContentJudgement {
+  const host = touches.kind === 'fetch' ? hostOf(touches.url) : undefined;
+  const values = Object.values(input).filter((value) => typeof value === 'string');
   const isMeant = ({ tool: name, spec }: Rule) =>
-    name === tool.name && spec.kind === 'domain' && host !== undefined && isHost(spec.host, host);
+    name === tool.name &&
+    (spec.kind === 'domain'
+      ? host !== undefined && isHost(spec.host, host)
+      : spec.kind === 'text' && values.includes(spec.text));
   const denies = rules.deny.find(isMeant);
   const asks = rules.ask.find(isMeant);
   const allows = rules.allow.find(isMeant);
-  return {
-    against: denies ? deny(byRule('deny', denies)) : asks ? ask(byRule('ask', asks), true) : silent,
-    permit: allows
-      ? allow(byRule('allow', allows))
-      : ask(`no rule allows ${host ?? 'this address'}`),
-  };
+  const against = asks ? ask(byRule('ask', asks), true) : silent;
+  const permit = allows
+    ? allow(byRule('allow', allows))
+    : ask(`no rule allows ${host ?? tool.name}`);
+  return { against: denies ? deny(byRule('deny', denies)) : against, permit: byName ?? permit };
 }
 
 const hostOf = (url: string): string | undefined => {
@@ -190,21 +196,6 @@ const hostOf = (url: string): string | undefined => {
 /** `*.example.org`: every host below it. */
 const isHost = (pattern: string, host: string) =>
   pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : pattern === '*' || pattern === host;
-
-/** Tools that we know nothing of: a rule names the value of a parameter. */
-function judgeText(look: Look): ContentJudgement {
-  const { rules, tool, input } = look;
-  const values = Object.values(input).filter((value) => typeof value === 'string');
-  const isMeant = ({ tool: name, spec }: Rule) =>
-    name === tool.name && spec.kind === 'text' && values.includes(spec.text);
-  const denies = rules.deny.find(isMeant);
-  const asks = rules.ask.find(isMeant);
-  const allows = rules.allow.find(isMeant);
-  return {
-    against: denies ? deny(byRule('deny', denies)) : asks ? ask(byRule('ask', asks), true) : silent,
-    permit: allows ? allow(byRule('allow', allows)) : ask(`no rule allows ${tool.name}`),
-  };
-}
 
 async function isOnlyReading({ tool, input, touches }: Look): Promise<boolean> {
   switch (touches.kind) {

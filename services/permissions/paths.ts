@@ -179,7 +179,7 @@ async function matches(
 ): Promise<boolean> {
   const [from, to] = [fold(root, isFolded), fold(path, isFolded)];
   if (!isWithin(to, from)) return false;
-  if (glob === '') return true;
+  if (glob === '' || (from === to && /^\*\*(\/\*)?$/.test(glob))) return true; // the folder itself
   const { default: picomatch } = await import('picomatch');
   const isMatch = picomatch(fold(glob, isFolded), { dot: true, nonegate: true });
   // The pattern may name the file or any folder above it.

@@ -57,7 +57,7 @@ const programs: Readonly<Record<string, Harmless>> = {
         'du',
       ],
       ...['df', 'cut', 'tr', 'diff', 'cmp', 'comm', 'basename', 'dirname', 'realpath', 'readlink'],
-      ...['true', 'false', 'test', '[', 'cd', 'id', 'whoami', 'uname', 'nproc', 'free', 'uptime'],
+      ...['true', 'false', 'test', '[', 'cd', 'whoami', 'uname', 'nproc', 'free', 'uptime'],
       ...[
         'grep',
         'egrep',
@@ -72,7 +72,7 @@ const programs: Readonly<Record<string, Harmless>> = {
         'paste',
       ],
       ...['md5sum', 'sha1sum', 'sha256sum', 'sha512sum', 'cksum', 'strings', 'hexdump', 'od', 'jq'],
-      ...['sleep', 'seq', 'expr', 'groups', 'tty', 'locale', 'lsof', 'ps', 'pgrep', 'join', 'look'],
+      ...['sleep', 'seq', 'expr', 'groups', 'tty', 'locale', 'ps', 'pgrep', 'join', 'look'],
     ].map((name) => [name, {}]),
   ),
   printf: { not: /^-v/ }, // assigns
@@ -210,7 +210,7 @@ const textOnly = new Set([
   'which',
   'type',
   'tr',
-  'id',
+
   'uname',
 ]);
 

@@ -161,8 +161,17 @@ class Reader implements ShellReading {
     if (first.kind !== 'literal' || isGlued || /^~./.test(first.text)) {
       this.doubts.push(`which program ${node.name.text} is, is not known`);
     }
+    if (this.#hasStray(node)) this.doubts.push('there is a parenthesis that has no place here');
     const words = [first, ...node.args.map((one) => this.#argument(one))];
     this.#add({ words, source, isWrapper: false });
+  }
+
+  /** The parser passes over a `(` after a word; bash would refuse it, other shells would not. */
+  #hasStray({ name, prefix, suffix, end }: Command): boolean {
+    const parts = [...prefix, ...(name ? [name] : []), ...suffix].sort((a, b) => a.pos - b.pos);
+    const gaps = parts.map((part, at) => this.#source.slice(part.end, parts[at + 1]?.pos ?? end));
+    const after = this.#source.slice(end).trimStart();
+    return after.startsWith('(') || gaps.some((gap) => gap.includes('('));
   }
 
   /** A command, and what it starts. */
