@@ -16,7 +16,7 @@ import { isThinking, mayThinkWith } from './strip-signatures.ts';
 import { thinkingParam } from './thinking-param.ts';
 import { isRecord } from './tool-input.ts';
 import type { ModelRequest } from './types.ts';
-import { deepWellFormed, isWellFormed } from './well-formed.ts';
+import { deepWellFormed, isWellFormed, wellFormed } from './well-formed.ts';
 
 /** What a request is for, told to gateways and test servers. */
 const PURPOSE_HEADER = 'x-escapement-purpose';
@@ -168,6 +168,7 @@ function whatWasSaid({ said, results, others }: Exchange, isLast: boolean): Cont
 
 /** Results as the calls stand in the answer; what answers no call stays behind them. */
 function inCallOrder({ said, results }: Exchange): readonly ToolResultBlock[] {
+  if (results.length < 2) return results;
   const order = new Map<string, number>();
   for (const block of said) if (block.type === 'tool_use') order.set(block.id, order.size);
   const rank = (result: ToolResultBlock) => order.get(result.tool_use_id) ?? order.size;
@@ -226,7 +227,8 @@ function sendable(message: LogMessage): readonly ContentBlock[] {
 function cleaned(block: ContentBlock, message: LogMessage): ContentBlock | undefined {
   switch (block.type) {
     case 'text':
-      return block.text.trim() === '' ? undefined : deepWellFormed(block);
+      if (block.text.trim() === '') return undefined;
+      return isWellFormed(block.text) ? block : { ...block, text: wellFormed(block.text) };
     case 'thinking':
       // Neither may it be sent so, nor may it be changed.
       return isWellFormed(block.thinking) ? withoutMark(block) : undefined;
