@@ -55,7 +55,7 @@ const asTaken = (step: Step): Taken => {
 };
 
 /** Does the condition hold? The purpose is compared by the caller. */
-export function conditionHolds(condition: Condition, request: ReceivedRequest): boolean {
+function conditionHolds(condition: Condition, request: ReceivedRequest): boolean {
   const { n, model, lastTextIncludes, toolResultIncludes, firstTextIncludes } = condition;
   if (n !== undefined && request.n !== n) return false;
   if (model !== undefined && request.body.model !== model) return false;

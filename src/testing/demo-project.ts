@@ -10,7 +10,7 @@ export const DEMO_FIX = '[...numbers].sort((a, b) => a - b)';
 export const DEMO_TEST_COMMAND = 'node --test';
 
 /** Files of the scratch project, by path inside of it. */
-export const DEMO_FILES: Readonly<Record<string, string>> = {
+const DEMO_FILES: Readonly<Record<string, string>> = {
   'package.json': `${JSON.stringify(
     {
       name: 'median-demo',
@@ -22,7 +22,7 @@ export const DEMO_FILES: Readonly<Record<string, string>> = {
     null,
     2,
   )}\n`,
-  'src/median.js': `/** The middle value of a list of numbers; the mean of the middle two if there are two. */
+  'src/median.js': `/** The middle value of a list of numbers, or the mean of the middle two. */
 export function median(numbers) {
   if (numbers.length === 0) return undefined;
   const sorted = ${DEMO_BUG};

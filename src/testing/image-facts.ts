@@ -1,6 +1,6 @@
 /** What an image really is, read from its first bytes: for rule S12. */
 
-export interface ImageFacts {
+interface ImageFacts {
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
   /** Pixels. `undefined`: the type is clear, the size is not (a cut or odd file). */
   readonly width: number | undefined;

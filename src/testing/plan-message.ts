@@ -9,7 +9,7 @@ import { type Act, eventAct, insertAfter, placeOf, type Spot } from './stream-po
 import { tokensOfBlock } from './tokens.ts';
 
 /** What the reply does not say by itself. */
-export interface MessageFacts {
+interface MessageFacts {
   readonly id: string;
   readonly model: string;
   /** Input and cache tokens of the request. */
@@ -36,7 +36,7 @@ export type Plan =
   | { readonly ok: false; readonly field: 'inserts' | 'fault'; readonly problem: string };
 
 /** Stop reason of a reply that may not say one. */
-export function stopReasonOf(reply: MessageReply): string {
+function stopReasonOf(reply: MessageReply): string {
   if (reply.stopReason !== undefined) return reply.stopReason;
   return reply.content.some((block) => block.type === 'tool_use') ? 'tool_use' : 'end_turn';
 }

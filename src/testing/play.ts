@@ -11,13 +11,13 @@ const OVERLOADED: ApiError = { type: 'overloaded_error', message: 'Overloaded' }
 const HALF_A_DELTA = 'data: {"type":"content_block_delta","index":0,"del';
 
 /** What has really gone out. */
-export interface Played {
+interface Played {
   readonly complete: boolean;
   /** The last numbers of each field that were told; `undefined`: none. */
   readonly usage: UsageFields | undefined;
 }
 
-export interface PlayOptions {
+interface PlayOptions {
   readonly response: ServerResponse;
   /** Fires when the client goes or the server closes: all waiting ends. */
   readonly signal: AbortSignal;

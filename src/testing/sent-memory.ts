@@ -26,7 +26,7 @@ const thinkingKey = (block: JsonObject): string =>
     ? JSON.stringify(['redacted', block.data])
     : JSON.stringify(['thinking', block.thinking, block.signature]);
 
-/** The part of a block that must come back: no cache mark, no field that the API does not ask for. */
+/** The part of a block that must come back: no cache mark, nothing that the API can do without. */
 const essence = (block: JsonObject): string =>
   JSON.stringify(['type', 'text', 'thinking', 'data', 'id', 'name', 'input'].map((f) => block[f]));
 

@@ -2,7 +2,7 @@
 import type { Fault, Purpose, UsageFields } from './script.ts';
 import type { Violation } from './strict.ts';
 
-/** One thing that happened. `request` is the sequence number of the request it belongs to. */
+/** One thing that happened. `request` is the sequence number of the request it is about. */
 export type LogEntry = { readonly atMs: number; readonly request: number } & (
   | { readonly type: 'request'; readonly purpose: Purpose; readonly n: number }
   /** The script, or a rule, has decided. `verdict` is for people: `200 tool_use Read`, `529 …`. */
@@ -10,7 +10,7 @@ export type LogEntry = { readonly atMs: number; readonly request: number } & (
   | { readonly type: 'refused'; readonly status: number; readonly violations: readonly Violation[] }
   | { readonly type: 'event'; readonly event: string; readonly index: number | undefined }
   | { readonly type: 'fault'; readonly fault: Fault }
-  /** A message has gone out. `complete: false`: it was broken off; `usage` is what had been told. */
+  /** A message has gone out. `complete: false`: broken off; `usage` is what had been told. */
   | {
       readonly type: 'answered';
       readonly purpose: Purpose;

@@ -11,7 +11,7 @@ export interface StreamedBlock {
 }
 
 /** Cut into at most `pieces` parts of about the same length, never between two surrogates. */
-export function cutIntoPieces(words: string, pieces = 1): string[] {
+function cutIntoPieces(words: string, pieces = 1): string[] {
   const characters = [...words];
   const size = Math.max(1, Math.ceil(characters.length / Math.max(1, pieces)));
   const parts: string[] = [];

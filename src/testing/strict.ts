@@ -81,7 +81,7 @@ export interface RequestView {
 }
 
 /** Lays a body out for the rules. What is no object counts as absent. */
-export function requestView(body: RequestBody): RequestView {
+function requestView(body: RequestBody): RequestView {
   const placed = (blocks: readonly JsonObject[], path: string): PlacedBlock[] =>
     blocks.map((block, at) => ({ block, path: `${path}.${at}` }));
   return {

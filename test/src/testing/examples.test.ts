@@ -2,6 +2,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import {
+  callTool,
+  overloaded,
   parseScriptText,
   type ScriptedServer,
   startScriptedServer,
@@ -215,6 +217,21 @@ const checks: Record<string, Check> = {
     expect(await say(go, hello({ messages: [] }))).toBe('I take anything.');
   },
 };
+
+test('the page in docs names every example, and its own script is one', async () => {
+  const page = await readFile(new URL('../../testing-server.md', FOLDER), 'utf8');
+  const shown = /```json\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
+  expect(await parseScriptText(shown)).toMatchObject({ ok: true });
+  const basic = ['hello', 'tool-round', 'branch', 'purposes', 'thinking', 'not-strict'];
+  for (const name of Object.keys(checks).filter((name) => !basic.includes(name))) {
+    expect(page).toContain(`\`${name}\``);
+  }
+  server = await startScriptedServer({
+    replies: [overloaded(), callTool('Read', { file_path: '/tmp/notes' }), 'All read.'],
+  });
+  for (let n = 0; n < 3; n++) await ask(server.url, hello());
+  expect(page).toContain(`billed().output_tokens, ${server.billed().output_tokens})`);
+});
 
 test('every example has its check', async () => {
   const files = (await readdir(FOLDER)).map((name) => name.replace('.json', ''));
