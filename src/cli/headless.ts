@@ -101,6 +101,7 @@ class HeadlessSession {
     }
     // `initialize` may have failed although no prompt came after it.
     await this.#engine;
+    if (this.#context.out.gone.aborted) return exitCodes.failed;
     if (this.#lastResult) return this.#lastResult.is_error ? exitCodes.failed : exitCodes.good;
     if (this.#hasHeardHost || this.#isAborted) return exitCodes.good;
     throw new UsageError(

@@ -1,6 +1,8 @@
 /** The host's first word: what its `initialize` request means in terms of our options. */
+
+import type { HookCallbackMatcher } from '../../services/hooks/callbacks.ts';
 import { type HookEvent, hookEvents } from '../../services/hooks/types.ts';
-import type { AgentDefinition, HookCallbackMatcher } from '../config.ts';
+import type { AgentDefinition } from '../config.ts';
 import type { Options } from '../options.ts';
 import { type ControlBody, type Fields, isFields } from './control.ts';
 

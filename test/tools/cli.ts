@@ -164,7 +164,7 @@ export const streamFlags = [
   '--input-format',
   'stream-json',
   '--verbose',
-  '--model=claude-sonnet-4-5',
+  '--model=claude-sonnet-5-5',
   '--permission-mode=bypassPermissions',
   '--allow-dangerously-skip-permissions',
   '--setting-sources=',

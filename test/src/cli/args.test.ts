@@ -24,7 +24,7 @@ describe('flags of the official SDK', () => {
   const recorded = [
     ['--output-format', 'stream-json', '--verbose', '--input-format', 'stream-json'],
     ['--thinking=adaptive', '--thinking-display=summarized', '--effort=high', '--max-turns=3'],
-    ['--max-budget-usd=0.5', '--task-budget=20000', '--model=claude-sonnet-4-5', '--betas=a,b'],
+    ['--max-budget-usd=0.5', '--task-budget=20000', '--model=claude-sonnet-5-5', '--betas=a,b'],
     ['--json-schema={"type":"object"}', '--permission-prompt-tool=stdio'],
     ['--allowedTools=Read,Bash(npm test:*)', '--disallowedTools=WebFetch', '--tools=Bash,Read'],
     ['--mcp-config', '{"mcpServers":{"a":{"command":"x"}}}', '--setting-sources=user,project'],
@@ -47,7 +47,7 @@ describe('flags of the official SDK', () => {
         maxTurns: 3,
         maxBudgetUsd: 0.5,
         taskBudget: { total: 20_000 },
-        model: 'claude-sonnet-4-5',
+        model: 'claude-sonnet-5-5',
         outputFormat: { type: 'json_schema', schema: { type: 'object' } },
         allowedTools: ['Read', 'Bash(npm test:*)'],
         disallowedTools: ['WebFetch'],

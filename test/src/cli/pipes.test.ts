@@ -21,7 +21,7 @@ const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resol
 describe('HEAD-02 stdout on a pipe that nobody reads for a while', () => {
   it.each(['json', 'stream-json'])('3 MB of %s arrive whole', async (format) => {
     box = await openCliBox({ replies: [say(megabytes(3))] });
-    const child = box.start(['-p', 'go', '--output-format', format, '--model=claude-sonnet-4-5']);
+    const child = box.start(['-p', 'go', '--output-format', format, '--model=claude-sonnet-5-5']);
     child.end();
     await wait(1_500);
     child.read();
@@ -37,7 +37,7 @@ describe('HEAD-02 stdout on a pipe that nobody reads for a while', () => {
     box = await openCliBox({
       replies: [{ ...httpError(403, 'permission_error', long), times: 'always' }],
     });
-    const child = box.start(['-p', 'go', '--output-format', 'json', '--model=claude-sonnet-4-5']);
+    const child = box.start(['-p', 'go', '--output-format', 'json', '--model=claude-sonnet-5-5']);
     child.end();
     await wait(1_000);
     child.read();
@@ -117,7 +117,7 @@ describe('HEAD-07 SIGINT, SIGTERM, SIGHUP', () => {
 
   it('-p: the result is written, too', async () => {
     box = await openCliBox({ replies: [{ kind: 'silent', times: 'always' }] });
-    const child = box.start(['-p', 'go', '--output-format', 'json', '--model=claude-sonnet-4-5']);
+    const child = box.start(['-p', 'go', '--output-format', 'json', '--model=claude-sonnet-5-5']);
     child.read();
     child.end();
     await expect.poll(() => box.server.requests.length, { timeout: 15_000 }).toBe(1);

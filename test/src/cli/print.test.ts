@@ -7,7 +7,7 @@ import { type CliBox, openCliBox } from '../../tools/cli.ts';
 let box: CliBox;
 afterEach(() => box?.close());
 
-const model = '--model=claude-sonnet-4-5';
+const model = '--model=claude-sonnet-5-5';
 const formats = ['text', 'json', 'stream-json'] as const;
 
 describe('-p', () => {
