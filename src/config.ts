@@ -3,7 +3,8 @@
  * the second half is what a host may want to replace beside it.
  */
 import type { QueryLimits } from '../machines/limits.ts';
-import type { HookEvent, HookInput, HookOutput } from '../services/hooks/types.ts';
+import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
+import type { HookEvent } from '../services/hooks/types.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type { CanUseTool, ToolPermissionContext } from '../services/permissions/types.ts';
@@ -96,19 +97,8 @@ export interface QueryConfig {
 export const snapshotQueryConfig = (sessionId: string, gates: Partial<Gates> = {}): QueryConfig =>
   Object.freeze({ sessionId, gates: Object.freeze({ ...defaultGates, ...gates }) });
 
-/** A callback that a host registers for an event. */
-export type HookCallback = (
-  input: HookInput,
-  toolUseId: string | undefined,
-  options: { readonly signal: AbortSignal },
-) => Promise<HookOutput>;
-export interface HookCallbackMatcher {
-  readonly matcher?: string;
-  /** Seconds. */
-  readonly timeout?: number;
-  readonly onFailure?: 'continue' | 'block';
-  readonly hooks: readonly HookCallback[];
-}
+export type { HookCallbackMatcher };
+
 /** The `hooks` of one settings file, as it was read. */
 export interface HookSettings {
   readonly source: 'managed' | 'user' | 'project' | 'local' | 'flag';

@@ -9,6 +9,7 @@ import type { CallModel, ModelEvent, Usage } from '../services/model/types.ts';
 import { announcedDeadlineMs } from '../services/tools/executor/index.ts';
 import type { ToolInput } from '../services/tools/tool.ts';
 import type { QueryScope } from './query-scope.ts';
+import { noteRequest, requestOf } from './request-maker.ts';
 import { bill } from './session.ts';
 
 /** One request. Resolves when the last word was said, or nobody listens any more. */
@@ -21,7 +22,8 @@ export async function converse(
   const startedAt = performance.now();
   scope.session.config.setSDKStatus?.('requesting');
   scope.system({ subtype: 'status', status: 'requesting' });
-  const request = scope.requestOf(state, signal);
+  const request = requestOf(scope.session, state, signal);
+  noteRequest(scope.session, state);
   try {
     for await (const event of callModel(request)) {
       pass(event, request.model, line, scope);
@@ -42,39 +44,47 @@ function pass(
   const { session } = scope;
   switch (event.type) {
     case 'opened':
-      return send({ type: 'stream.opened' });
+      send({ type: 'stream.opened' });
+      return;
     case 'raw':
-      return passRaw(event, scope);
+      passRaw(event, scope);
+      return;
     case 'dropped':
-      return scope.retract(event.messageUuid);
+      scope.retract(event.messageUuid);
+      return;
     case 'block':
-      return send({ type: 'stream.message', message: refOf(session.log.put(event.message)) });
+      send({ type: 'stream.message', message: refOf(session.log.put(event.message)) });
+      return;
     case 'toolUse': {
       const { id, name, input } = event.block;
       const tool = session.tools().find((one) => one.name === name);
       const readable = event.message.unreadable ? undefined : (input as ToolInput);
       const deadlineMs = announcedDeadlineMs(tool, readable);
       const message = refOf(session.log.put(event.message));
-      return send({ type: 'stream.toolUse', id, deadlineMs, message });
+      send({ type: 'stream.toolUse', id, deadlineMs, message });
+      return;
     }
     case 'warning':
-      return scope.warn(event.text);
+      scope.warn(event.text);
+      return;
     case 'ended': {
       const usd = bill(session, model, event.usage);
       session.tokens.noteUsage(state.history.head, event.usage);
       const tokens = contextOf(event.usage);
       const outputTokens = event.usage.output_tokens;
-      return send({
+      send({
         type: 'stream.ended',
         stopReason: event.stopReason,
         tokens,
         outputTokens,
         usd,
       });
+      return;
     }
     case 'failed': {
       const usd = event.usage ? bill(session, model, event.usage) : 0;
-      return send({ type: 'request.failed', failure: event.failure, usd });
+      send({ type: 'request.failed', failure: event.failure, usd });
+      return;
     }
   }
 }

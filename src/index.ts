@@ -3,6 +3,8 @@
 export type { QueryLimits } from '../machines/limits.ts';
 export type { ContinueReason, TerminalReason } from '../machines/reasons.ts';
 export type { QueryInput, QueryResult, QueryState } from '../machines/state.ts';
+export type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
+export type { HookCallback } from '../services/hooks/registration.ts';
 export type { HookEvent, HookInput, HookOutput } from '../services/hooks/types.ts';
 export { MessageLog } from '../services/message-log.ts';
 export type { LogMessage } from '../services/messages.ts';
@@ -14,8 +16,6 @@ export {
   type AppState,
   type Command,
   type Gates,
-  type HookCallback,
-  type HookCallbackMatcher,
   type MCPServerConnection,
   type Prompt,
   type QueryConfig,

@@ -5,6 +5,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type {
@@ -13,14 +14,7 @@ import type {
   ToolPermissionContext,
 } from '../services/permissions/types.ts';
 import type { Tool } from '../services/tools/tool.ts';
-import type {
-  AgentDefinition,
-  AppState,
-  Gates,
-  HookCallbackMatcher,
-  MCPServerConnection,
-  SDKStatus,
-} from './config.ts';
+import type { AgentDefinition, AppState, Gates, MCPServerConnection, SDKStatus } from './config.ts';
 import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
 import { QueryEngine } from './query-engine.ts';
 import { SessionToolState } from './session.ts';

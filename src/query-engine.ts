@@ -25,7 +25,6 @@ import { OutputQueue } from './output-queue.ts';
 import { acceptPrompt, type ProcessedInput } from './process-user-input.ts';
 import { queryLimits } from './query-limits.ts';
 import { QueryScope } from './query-scope.ts';
-import { requestMaker } from './request-maker.ts';
 import { resultMessage, type TurnOutcome } from './result.ts';
 import { runQuery } from './run-query.ts';
 import { openSession, type Session, SessionToolState } from './session.ts';
@@ -244,7 +243,6 @@ export class QueryEngine {
       queue: new OutputQueue<SDKMessage>(),
       uuid: session.uuid,
       now: session.now,
-      requestOf: requestMaker(session, config, model),
       includePartialMessages: this.#config.includePartialMessages ?? false,
       onDenied: (denial) => {
         turn.denials.push(denial);
@@ -253,6 +251,8 @@ export class QueryEngine {
       ...(canUseTool ? { canUseTool } : {}),
     });
     this.#scope = scope;
+    session.primaryModel = model;
+    session.tellHost = (message) => scope.system(message);
     this.#services ??= sessionServices(session, () => this.#scope);
     const production = productionDeps(scope, config, this.#services);
     const deps: QueryDeps = { ...production, ...this.#config.deps };
@@ -347,6 +347,7 @@ export class QueryEngine {
       await runHooks('SessionEnd', { reason: 'other' }, { matchQuery: 'other', signal });
     }
     await Promise.allSettled(stopping);
+    await runHooks.dispose();
     if (toolState instanceof SessionToolState) await toolState.dispose();
     await Promise.allSettled(this.#config.mcpClients.map((client) => client.close()));
     await transcript.commit().catch(() => {});

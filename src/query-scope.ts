@@ -2,8 +2,6 @@
  * What the services of one query share: the session they work in, the turn they work for, and the
  * ways to the host that go around the chart.
  */
-import type { QueryState } from '../machines/state.ts';
-import type { ModelRequest } from '../services/model/types.ts';
 import type { CanUseTool, PermissionDenial } from '../services/permissions/types.ts';
 import type { ToolExecutor } from '../services/tools/executor/index.ts';
 import type { OutputQueue } from './output-queue.ts';
@@ -20,8 +18,6 @@ export interface ScopeParts {
   readonly queue: OutputQueue<SDKMessage>;
   readonly uuid: () => string;
   readonly now: () => Date;
-  /** The request that a state stands for. */
-  readonly requestOf: (state: QueryState, signal: AbortSignal) => ModelRequest;
   readonly onDenied: (denial: PermissionDenial) => void;
   readonly canUseTool?: CanUseTool;
   readonly includePartialMessages: boolean;
@@ -33,7 +29,6 @@ export class QueryScope {
   readonly queue: OutputQueue<SDKMessage>;
   readonly uuid: () => string;
   readonly now: () => Date;
-  readonly requestOf: ScopeParts['requestOf'];
   readonly onDenied: ScopeParts['onDenied'];
   readonly canUseTool: CanUseTool | undefined;
   readonly includePartialMessages: boolean;
@@ -47,7 +42,6 @@ export class QueryScope {
     this.queue = parts.queue;
     this.uuid = parts.uuid;
     this.now = parts.now;
-    this.requestOf = parts.requestOf;
     this.onDenied = parts.onDenied;
     this.canUseTool = parts.canUseTool;
     this.includePartialMessages = parts.includePartialMessages;

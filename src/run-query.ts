@@ -124,18 +124,22 @@ function tell(word: QueryOutput, scope: QueryScope): void {
   const { session, turn } = scope;
   switch (word.type) {
     case 'message':
-      return show(entry(word.message, scope), scope);
+      show(entry(word.message, scope), scope);
+      return;
     case 'tombstone':
-      return scope.retract(word.uuid);
+      scope.retract(word.uuid);
+      return;
     case 'agreed':
       session.log.extend(word.from, word.messages);
-      return turn.agree(word.messages.map(({ uuid }) => session.log.get(uuid)));
+      turn.agree(word.messages.map(({ uuid }) => session.log.get(uuid)));
+      return;
     case 'transition':
-      return word.reason === undefined
-        ? undefined
-        : scope.system({ subtype: 'transition', reason: word.reason, iteration: word.iteration });
+      if (word.reason !== undefined) {
+        scope.system({ subtype: 'transition', reason: word.reason, iteration: word.iteration });
+      }
+      return;
     case 'retry':
-      return scope.system({
+      scope.system({
         subtype: 'api_retry',
         attempt: word.attempt,
         max_retries: word.attemptsMax,
@@ -143,8 +147,9 @@ function tell(word: QueryOutput, scope: QueryScope): void {
         error_status: word.failure.status ?? null,
         error: word.failure.detail,
       });
+      return;
     case 'fallback':
-      return scope.system({
+      scope.system({
         subtype: 'model_fallback',
         trigger: 'overloaded',
         original_model: word.from,
@@ -152,19 +157,37 @@ function tell(word: QueryOutput, scope: QueryScope): void {
         level: 'warning',
         content: `${word.from} is overloaded: ${word.to} takes over for this turn`,
       });
+      return;
     case 'person':
-      return scope.system({
+      scope.system({
         subtype: 'session_state_changed',
         state: word.openQuestions > 0 ? 'requires_action' : 'running',
       });
+      return;
     case 'warning':
-      return scope.warn(word.text);
+      scope.warn(word.text);
+      return;
     case 'error':
-      return showError(word.flaw, word.detail, scope);
+      showError(word.flaw, word.detail, scope);
+      return;
+    case 'budgetContinued':
+      scope.system({
+        subtype: 'token_budget',
+        action: 'continue',
+        continuation_count: word.continuationCount,
+        percentage: word.percentage,
+      });
+      return;
+    case 'budgetCompleted':
+      scope.system({ subtype: 'token_budget', action: 'stop', ...completionOf(word) });
+      return;
+    case 'roundDescribed':
+      return; // with the summaries of tool rounds, which are off
     case 'sampled':
-      return scope.sampled(word.iteration);
+      scope.sampled(word.iteration);
+      return;
     case 'maxTurnsReached':
-      return scope.system({
+      scope.system({
         subtype: 'attachment',
         attachment: {
           type: 'max_turns_reached',
@@ -172,8 +195,17 @@ function tell(word: QueryOutput, scope: QueryScope): void {
           turnCount: word.turnCount,
         },
       });
+      return;
   }
 }
+
+const completionOf = ({
+  completionEvent: e,
+}: Extract<QueryOutput, { type: 'budgetCompleted' }>) => ({
+  continuation_count: e.continuationCount,
+  percentage: e.percentage,
+  is_diminishing: e.diminishingReturns,
+});
 
 /** The log has it already, unless the chart itself is speaking. */
 function entry(ref: MessageRef, scope: QueryScope): LogMessage {
@@ -203,7 +235,10 @@ function show(message: LogMessage, scope: QueryScope): void {
   scope.session.transcript.record(message);
   scope.turn.show(message.uuid);
   const wire = messageToWire(message, scope.session.id);
-  if (wire.type !== 'assistant') return scope.queue.push(wire);
+  if (wire.type === 'user') {
+    scope.queue.push(wire);
+    return;
+  }
   const supersedes = scope.turn.takeSuperseded();
   scope.queue.push(supersedes.length > 0 ? { ...wire, supersedes } : wire);
 }

@@ -2,16 +2,32 @@
  * Services that live as long as a session: they remember (what is known to be legal, what was
  * decided about a result), so one set serves all turns.
  */
+import type { QueryState } from '../machines/state.ts';
+import { createAttachments } from '../services/attachments/attachments.ts';
+import { createStopHooks } from '../services/hooks/stop-hooks.ts';
+import type { LogMessage } from '../services/messages.ts';
 import { createCallModel } from '../services/model/call-model.ts';
 import { createClient } from '../services/model/client.ts';
+import { createCountTokens } from '../services/model/count-tokens.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { CallModel } from '../services/model/types.ts';
+import { createJudge } from '../services/permissions/judge.ts';
 import type { Judge } from '../services/permissions/types.ts';
+import { createAutocompact } from '../services/preprocess/autocompact.ts';
 import { createLegalize } from '../services/preprocess/legalize.ts';
 import { pass, type Stage, type StageWord } from '../services/preprocess/stage.ts';
+import {
+  contentReplacementState,
+  createToolResultBudget,
+} from '../services/preprocess/tool-result-budget.ts';
+import { createCompact } from '../services/recovery/compact.ts';
+import { drainNothing } from '../services/recovery/drain-collapses.ts';
+import { createReactiveCompact } from '../services/recovery/reactive-compact.ts';
+import { createStripMedia } from '../services/recovery/strip-media.ts';
 import type { QueryDeps } from './deps.ts';
 import type { QueryScope } from './query-scope.ts';
-import type { Session } from './session.ts';
+import { requestOf } from './request-maker.ts';
+import { bill, type Session } from './session.ts';
 import type { SystemWord } from './to-wire.ts';
 
 export interface SessionServices {
@@ -34,46 +50,113 @@ export function sessionServices(
   session: Session,
   current: () => QueryScope | undefined,
 ): SessionServices {
-  const { log, tokens, config, uuid, now } = session;
+  const { log, tokens, config, uuid, now, runHooks } = session;
   const { model } = config;
   const tell = (word: StageWord) => {
     const heard = systemWordOf(word);
     if (heard) current()?.system(heard);
   };
+  const clock = () => now().getTime();
   const client = createClient(model);
+  const callModel = createCallModel({
+    client,
+    uuid,
+    now: clock,
+    ...(model.idleMs === undefined ? {} : { limits: { idleMs: model.idleMs } }),
+  });
+  const countTokens = createCountTokens(client);
+  const partsOf = (state: QueryState) => requestOf(session, state, neverAborted);
+  const compact = createCompact({
+    log,
+    counter: tokens,
+    callModel,
+    partsOf,
+    windowOf,
+    runHooks,
+    tell,
+    onUsage: (name, usage) => bill(session, name, usage),
+    reattach: async () => [],
+    uuid,
+    now: clock,
+  });
   return {
-    callModel: createCallModel({
-      client,
-      uuid,
-      now: () => now().getTime(),
-      ...(model.idleMs === undefined ? {} : { limits: { idleMs: model.idleMs } }),
+    callModel,
+    judge: createJudge({
+      home: config.env.HOME ?? config.cwd,
+      readableFolders: () => [session.folder],
     }),
-    judge: async () => ({ behavior: 'allow', because: 'TEMPORARY' }),
-    toolResultBudget: pass,
-    snip: pass,
-    microcompact: pass,
-    autocompact: pass,
-    legalize: createLegalize({
+    toolResultBudget: createToolResultBudget({
       log,
       counter: tokens,
+      tools: session.tools,
+      folder: session.folder,
+      state: contentReplacementState(),
+      onReplaced: (record) => session.transcript.note('content-replacement', { ...record }),
       tell,
+    }),
+    snip: pass,
+    microcompact: pass,
+    autocompact: createAutocompact({
+      compact,
+      counter: tokens,
+      tell,
+      isEnabled: () => true,
+      windowOf,
+      autoCompactWindow: () => config.autoCompactWindow,
       pricesOf: (name) => {
         const { price } = modelFacts(name);
-        return (
-          (price && {
-            cacheReadUsdPerToken: price.cacheReadUsdPerMtok / 1e6,
-            cacheWriteUsdPerToken: price.cacheWriteUsdPerMtok / 1e6,
-          }) ??
-          undefined
-        );
+        return price
+          ? {
+              inputUsdPerToken: price.inputUsdPerMtok / 1e6,
+              outputUsdPerToken: price.outputUsdPerMtok / 1e6,
+            }
+          : undefined;
       },
+      countTokens: (state, signal) => countTokens(requestOf(session, state, signal)),
     }),
-    drainCollapses: async () => ({ type: 'collapse.empty' }),
-    stripMedia: async () => ({ type: 'media.absent' }),
-    reactiveCompact: async () => ({ type: 'compact.failed', usd: 0 }),
-    attachments: async () => ({ type: 'attachments.ready', messages: [] }),
-    stopHooks: async () => ({ type: 'hooks.passed' }),
+    legalize: createLegalize({ log, counter: tokens, tell, pricesOf: promptPrices }),
+    drainCollapses: drainNothing,
+    stripMedia: createStripMedia({ log, counter: tokens, partsOf, tell }),
+    reactiveCompact: createReactiveCompact({ compact, isEnabled: () => true, tell }),
+    attachments: createAttachments({
+      log,
+      tell,
+      queued: () => takeQueued(session, current()),
+      contexts: () => current()?.executor?.takeContexts() ?? [],
+    }),
+    stopHooks: createStopHooks({
+      runHooks,
+      log,
+      uuid,
+      now: clock,
+      onWarning: (text) => current()?.warn(text),
+      onPrevented: (reason) => current()?.warn(`A stop hook ended the turn: ${reason}`),
+    }),
   };
+}
+
+const neverAborted = new AbortController().signal;
+
+const windowOf = (name: string) => {
+  const { contextWindowTokens, outputTokensMax } = modelFacts(name);
+  return { windowTokens: contextWindowTokens, outputTokensMax };
+};
+
+const promptPrices = (name: string) => {
+  const { price } = modelFacts(name);
+  return price
+    ? {
+        cacheReadUsdPerToken: price.cacheReadUsdPerMtok / 1e6,
+        cacheWriteUsdPerToken: price.cacheWriteUsdPerMtok / 1e6,
+      }
+    : undefined;
+};
+
+/** Prompts that came while the round ran: from now on this turn answers them, too. */
+function takeQueued(session: Session, scope: QueryScope | undefined): readonly LogMessage[] {
+  const taken = session.queue.splice(0);
+  scope?.turn.promptUuids.push(...taken.map(({ uuid }) => uuid));
+  return taken;
 }
 
 /** What a stage says, in the host's words; `undefined` where the host need not know. */

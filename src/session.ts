@@ -1,8 +1,8 @@
 /** What lives as long as a session, and is shared by its turns and their services. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { AutoCompactTracking, QueryState } from '../machines/state.ts';
-import type { RunHooks } from '../services/hooks/types.ts';
+import type { AutoCompactTracking } from '../machines/state.ts';
+import type { HookMessage, HookRunner } from '../services/hooks/run-hooks.ts';
 import {
   noTranscript,
   openTranscript,
@@ -26,7 +26,7 @@ export interface Session {
   readonly usage: UsageMeter;
   readonly tokens: TokenCounter;
   readonly transcript: Transcript;
-  readonly runHooks: RunHooks;
+  readonly runHooks: HookRunner;
   readonly toolState: ToolState;
   /** Built in, of the host, of servers, and of this turn: what the model is offered now. */
   readonly tools: () => readonly Tool[];
@@ -42,6 +42,8 @@ export interface Session {
   /** Blocks of the system prompt; built once. */
   systemPrompt: readonly string[];
   userContext: string;
+  /** What the turn that runs began with. */
+  primaryModel: string;
   /** Set by the host: counts from the next request on, unless the chart has fallen back. */
   chosenModel: string | undefined;
   /** Carried from turn to turn: a summary that failed three times is not tried in the next. */
@@ -50,8 +52,8 @@ export interface Session {
   lastRequest: { readonly chain: string; readonly count: number } | undefined;
   /** Tools that were told to stop and have not stopped yet. */
   readonly stopping: Promise<void>[];
-  /** Words of hooks to the host while no query runs are kept for the next one. */
-  tellHost: (hookMessage: Readonly<Record<string, unknown>>) => void;
+  /** What hooks say of themselves; set while somebody listens. */
+  tellHost: (message: HookMessage) => void;
 }
 
 export function openSession(
@@ -62,6 +64,7 @@ export function openSession(
 ): Session {
   const { deps, home, cwd, persistSession = true } = config;
   const log = new MessageLog();
+  const uuid = deps?.uuid ?? randomUUID;
   const now = deps?.now ?? (() => new Date());
   const path = transcriptPath(home, cwd, id);
   const session: Session = {
@@ -80,10 +83,12 @@ export function openSession(
     transcript: persistSession
       ? openTranscript({ path, sessionId: id, cwd, version, now })
       : noTranscript(path),
-    runHooks: sessionHooks(config, id, path, (message) => session.tellHost(message)),
+    runHooks: sessionHooks(config, { id, transcriptPath: path, uuid }, (message) =>
+      session.tellHost(message),
+    ),
     toolState: config.readFileCache,
     tools,
-    uuid: deps?.uuid ?? randomUUID,
+    uuid,
     now,
     defaultModel: defaultModel(),
     folder: join(path.slice(0, -'.jsonl'.length), 'tool-results'),
@@ -91,6 +96,7 @@ export function openSession(
     cwd,
     systemPrompt: [],
     userContext: '',
+    primaryModel: '',
     chosenModel: undefined,
     autoCompactTracking: undefined,
     lastRequest: undefined,
@@ -124,7 +130,3 @@ export class SessionToolState implements ToolState {
     await Promise.allSettled(disposals.map((run) => run()));
   }
 }
-
-/** Whether a state's model is still the one that the turn began with. */
-export const hasFallenBack = (state: QueryState, primary: string): boolean =>
-  state.model !== primary;

@@ -62,6 +62,18 @@ export interface SDKTombstone extends Envelope {
 
 type System<S extends string, T> = Envelope & { readonly type: 'system'; readonly subtype: S } & T;
 
+interface HookFields {
+  readonly hook_id: string;
+  readonly hook_event: string;
+  /** `PreToolUse:Bash`. */
+  readonly hook_name: string;
+}
+interface HookStreams {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly output: string;
+}
+
 export type SDKSystemMessage =
   | System<
       'init',
@@ -132,15 +144,32 @@ export type SDKSystemMessage =
       'permission_denied',
       { readonly tool_name: string; readonly tool_use_id: string; readonly message: string }
     >
+  | System<'hook_started', HookFields>
+  | System<'hook_progress', HookFields & HookStreams>
   | System<
-      'hook_started' | 'hook_progress' | 'hook_response',
-      { readonly hook_id: string; readonly hook_event: string; readonly [field: string]: unknown }
+      'hook_response',
+      HookFields &
+        HookStreams & {
+          readonly exit_code?: number;
+          readonly outcome: 'success' | 'error' | 'cancelled';
+        }
     >
   | System<
       'attachment',
       { readonly attachment: { readonly type: string; readonly [field: string]: unknown } }
     >
-  | System<'post_turn_summary' | 'budget_completion', { readonly [field: string]: unknown }>;
+  /** The model was nudged on because the host gave a budget of output, or is not any more. */
+  | System<
+      'token_budget',
+      {
+        readonly action: 'continue' | 'stop';
+        readonly continuation_count: number;
+        /** Of the budget that is used, 0 to 100 and above. */
+        readonly percentage: number;
+        /** It ended because the model had nothing more to say. */
+        readonly is_diminishing?: boolean;
+      }
+    >;
 
 export interface SDKToolProgressMessage extends Envelope {
   readonly type: 'tool_progress';
