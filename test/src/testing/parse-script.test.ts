@@ -130,7 +130,7 @@ describe('script.schema.json', () => {
         const ofSchema = problems.filter((problem) => !problem.includes('has no place'));
         expect(ofSchema.length === 0, JSON.stringify(script)).toBe(validate(script));
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 });

@@ -564,7 +564,7 @@ describe('the socket', () => {
         .getActiveResourcesInfo()
         .filter((name) => /Timeout|TCP/.test(name))
         .sort();
-    await expect.poll(holding).toEqual([]);
+    await expect.poll(holding, { timeout: 10_000 }).toEqual([]);
     const server = await startScriptedServer({
       replies: [
         say('x', { headersDelayMs: 600_000 }),
@@ -577,7 +577,7 @@ describe('the socket', () => {
     await server.until((entry) => entry.type === 'fault');
     await server.close();
     await Promise.all(asked);
-    await expect.poll(holding).toEqual([]);
+    await expect.poll(holding, { timeout: 10_000 }).toEqual([]);
   });
 });
 
