@@ -8,6 +8,7 @@
  */
 import type { QueryEvent, ToolCommand } from '../../../machines/events.ts';
 import type { LogMessage, ToolUseBlock } from '../../messages.ts';
+import { loadShellParser } from '../../permissions/shell/parser.ts';
 import type { Tool, ToolInput } from '../tool.ts';
 import { type Answer, answers, bounded, fingerprintOf, resultMessage, textOf } from './answer.ts';
 import type { ExecutorDeps } from './deps.ts';
@@ -26,6 +27,11 @@ const STOP_MS = 2_000;
 const CONTEXT_CHARS_MAX = 50_000;
 /** Of hooks around one call: before and after, each with a deadline of 60 s of its own. */
 const HOOKS_MS = 2 * 60_000;
+/**
+ * All hooks of a batch. Below the grace that the chart has for a round without open calls: it would
+ * go on without what the hooks have to say.
+ */
+const BATCH_MS = 25_000;
 /** For a call that will not run. */
 const ANSWER_MS = 1_000;
 
@@ -203,6 +209,8 @@ export class StreamingToolExecutor {
     const parsed = await parseInput(tool, block.input);
     if (!parsed.ok) return refuse(answers.badInput(tool, parsed.message));
     const { input } = parsed;
+    // Without its parser no shell command is known to be safe beside others.
+    if (touchesShell(tool, input)) await loadShellParser();
     const call: ReadyCall = { id: block.id, tool, input, signal: entry.controller.signal };
     entry.input = input;
     entry.state = { status: 'ready', call, isSafe: isSafe(call) };
@@ -394,11 +402,13 @@ export class StreamingToolExecutor {
     if (calls.length === 0) return;
     const controller = new AbortController();
     this.#batch = controller;
+    const deadline = setTimeout(() => controller.abort(), BATCH_MS);
     const verdict = await this.#deps.runHooks(
       'PostToolBatch',
       { tool_calls: calls },
       { signal: controller.signal },
     );
+    clearTimeout(deadline);
     this.#batch = undefined;
     if (this.#isGone(round)) return;
     for (const warning of verdict.warnings) this.#deps.onWarning(warning);
@@ -438,6 +448,14 @@ export class StreamingToolExecutor {
     }
   }
 }
+
+const touchesShell = (tool: Tool, input: ToolInput): boolean => {
+  try {
+    return tool.touches(input).kind === 'shell';
+  } catch {
+    return false;
+  }
+};
 
 const isFinal = ({ state }: Entry) => state.status === 'answered' || state.status === 'deferred';
 
