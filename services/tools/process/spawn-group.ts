@@ -64,7 +64,7 @@ export interface ProcessGroup {
   readonly pid: number;
   /** *Contract:* settles exactly once, never rejects, and never waits for a child's pipe. */
   readonly ended: Promise<GroupEnd>;
-  /** What is alive of it: after the end, the children that it left behind. */
+  /** What is alive of it, oldest first: after the end, the children that it left behind. */
   leftovers(): readonly ProcessEntry[];
   /**
    * SIGTERM, then after the grace SIGKILL, to everything that is left of the tree. Resolves when
@@ -156,7 +156,8 @@ class RunningGroup implements ProcessGroup {
 
   leftovers(): readonly ProcessEntry[] {
     // No group and no open pipe: nothing to look for. A look reads all of /proc.
-    return this.#openStreams > 0 || this.#tree.hasGroup() ? this.#tree.look() : [];
+    const found = this.#openStreams > 0 || this.#tree.hasGroup() ? this.#tree.look() : [];
+    return [...found].sort((a, b) => a.startedTicks - b.startedTicks);
   }
 
   stop(graceMs: number): Promise<void> {

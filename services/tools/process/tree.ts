@@ -6,14 +6,8 @@
  * after the leader's end the group counts as ours only while a member is one that we know (pid and
  * start time) or carries the mark; and once it was seen empty, never again.
  */
-import { signalProcess } from './marks.ts';
-import {
-  carriesMark,
-  type ProcessEntry,
-  readProcess,
-  readProcessTable,
-  withDescendants,
-} from './process-table.ts';
+import { type Kernel, kernel as realKernel } from './kernel.ts';
+import { type ProcessEntry, withDescendants } from './process-table.ts';
 
 export interface Tree {
   /** May its group still have members? Cheap. */
@@ -26,8 +20,12 @@ export interface Tree {
   leaderIsGone(): void;
 }
 
-/** @param leaderPid also the id of the group; 0: it was never started. */
-export const createTree = (leaderPid: number, mark: string): Tree => {
+/**
+ * @param leaderPid also the id of the group; 0: it was never started.
+ * @param kernel a simulated one shows what happens when pids are used again.
+ */
+export const createTree = (leaderPid: number, mark: string, kernel: Kernel = realKernel): Tree => {
+  const { readProcess, readProcessTable, carriesMark, groupExists, signalGroup } = kernel;
   const startedTicks = readProcess(leaderPid)?.startedTicks ?? 0;
   const known = new Map<number, number>([[leaderPid, startedTicks]]);
   let leaderIsAlive = leaderPid > 0;
@@ -60,7 +58,7 @@ export const createTree = (leaderPid: number, mark: string): Tree => {
     if (groupIsOurs && (leaderIsAlive || found.some(({ groupId }) => groupId === leaderPid))) {
       signalGroup(leaderPid, name);
     }
-    for (const entry of found) if (entry.groupId !== leaderPid) signalProcess(entry, name);
+    for (const entry of found) if (entry.groupId !== leaderPid) kernel.signalProcess(entry, name);
     return leaderIsAlive || found.length > 0;
   };
 
@@ -85,20 +83,3 @@ const wholeGroup = (groupId: number): ProcessEntry => ({
   startedTicks: 0,
   name: 'process group',
 });
-
-const signalGroup = (groupId: number, name: NodeJS.Signals): void => {
-  try {
-    process.kill(-groupId, name);
-  } catch {
-    // The last member ended between the look and the signal.
-  }
-};
-
-const groupExists = (groupId: number): boolean => {
-  try {
-    process.kill(-groupId, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};

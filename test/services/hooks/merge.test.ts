@@ -160,6 +160,22 @@ describe('the merge', () => {
     expect(verdict.blocked).toEqual([]);
   });
 
+  it('deny > defer > ask > allow, with the reasons of the strictest', () => {
+    const words = ['allow', 'ask', 'defer', 'deny'] as const;
+    const votes = words.map((permissionDecision) =>
+      result(
+        'PreToolUse',
+        said({
+          hookSpecificOutput: { permissionDecision, permissionDecisionReason: permissionDecision },
+        }),
+      ),
+    );
+    for (const [i, decision] of words.entries()) {
+      const { permission } = mergeHooks('PreToolUse', votes.slice(0, i + 1));
+      expect(permission).toEqual({ decision, reason: decision });
+    }
+  });
+
   it('of two inputs the last counts, and it is said; the same twice is no quarrel', () => {
     const edit = (x: string) =>
       result('PreToolUse', said({ hookSpecificOutput: { updatedInput: { x } } }));

@@ -231,6 +231,7 @@ describe('HOOK-05 a hook that leaves a child with its stdout', () => {
     ['a child', `sleep 300 & echo '{"decision":"block","reason":"used"}'; exit 0`, ['used']],
     ['another descriptor', 'exec 3>&1; (sleep 300 >/dev/null 2>&1 </dev/null) & exit 0', []],
     ['a session of its own', 'setsid sleep 300 & exit 0', []],
+    ['one that ignores SIGTERM', `bash -c 'trap "" TERM; while :; do sleep 9; done' & exit 0`, []],
   ])('%s: over when its process ends, and nothing is left at the end', async (_, text, blocked) => {
     const before = performance.now();
     const run = runner({ settings: { Stop: [command(text, { timeout: 5 })] } });
