@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { defineConfig } from 'tsdown';
 
 /** The faces of the library: name in `exports` → its source. Later issues bring theirs. */
@@ -13,13 +14,26 @@ const entry = Object.fromEntries(Object.entries(faces).filter(([, source]) => ex
 
 /** Tests build only what they run. */
 const isCliOnly = process.env.ESCAPEMENT_BUILD === 'cli';
+const startedAt = Date.now();
+
+/**
+ * Chunks of earlier builds go after a build, not before it: a process that runs meanwhile may still
+ * load one, and a build that fails leaves what worked.
+ */
+function prune(folder: string): void {
+  if (isCliOnly || !existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name);
+    if (statSync(file).mtimeMs < startedAt) rmSync(file, { recursive: true });
+  }
+}
 
 const common = {
   format: 'esm',
   platform: 'node',
   target: 'node20',
   outDir: 'dist',
-  outputOptions: { hashCharacters: 'hex' },
+  clean: false,
 } as const;
 
 export default defineConfig([
@@ -29,11 +43,11 @@ export default defineConfig([
     // hundreds of files is found. Native and optional parts stay outside.
     entry: { cli: 'src/cli/main.ts' },
     deps: { alwaysBundle: [/.*/], neverBundle: ['@vscode/ripgrep'], onlyBundle: false },
-    outputOptions: { ...common.outputOptions, chunkFileNames: 'cli/[name]-[hash].mjs' },
+    outputOptions: { hashCharacters: 'hex', chunkFileNames: 'cli/[name]-[hash].mjs' },
     dts: false,
-    clean: !isCliOnly,
     // Less to parse at every start; names stay, so that a stack trace can be read.
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+    hooks: { 'build:done': () => prune('dist/cli') },
   },
   ...(isCliOnly
     ? []
@@ -41,9 +55,9 @@ export default defineConfig([
         {
           ...common,
           entry,
-          outputOptions: { ...common.outputOptions, chunkFileNames: 'chunks/[name]-[hash].mjs' },
+          outputOptions: { hashCharacters: 'hex', chunkFileNames: 'chunks/[name]-[hash].mjs' },
           dts: true,
-          clean: false,
-        },
+          hooks: { 'build:done': () => prune('dist/chunks') },
+        } as const,
       ]),
 ]);

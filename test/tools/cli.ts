@@ -1,6 +1,6 @@
 /** Starts the real `dist/cli.mjs` as a process, against a scripted server. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,9 +10,14 @@ import { failureFile } from './build.ts';
 
 const cliFile = fileURLToPath(new URL('../../dist/cli.mjs', import.meta.url));
 
+const builtAt = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
 /** The built executable. Throws what the build said when there is none for these sources. */
 export function cliPath(): string {
-  if (existsSync(failureFile)) throw new Error(readFileSync(failureFile, 'utf8').slice(-2_000));
+  const isNewerThanBuild = () => statSync(failureFile).mtimeMs > builtAt(cliFile);
+  if (existsSync(failureFile) && isNewerThanBuild()) {
+    throw new Error(readFileSync(failureFile, 'utf8').slice(-2_000));
+  }
   return cliFile;
 }
 
