@@ -1,7 +1,13 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { networkInterfaces } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import Anthropic from '@anthropic-ai/sdk';
+import { build } from 'vite';
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   callTool,
@@ -559,25 +565,48 @@ describe('the socket', () => {
   });
 
   test('nothing keeps a process alive after close()', async () => {
-    const holding = () =>
-      process
-        .getActiveResourcesInfo()
-        .filter((name) => /Timeout|TCP/.test(name))
-        .sort();
-    await expect.poll(holding, { timeout: 10_000 }).toEqual([]);
-    const server = await startScriptedServer({
-      replies: [
-        say('x', { headersDelayMs: 600_000 }),
-        silent(),
-        say('x', { fault: { kind: 'stall', after: 'blocks', pingEveryMs: 600_000 } }),
-      ],
+    const folder = await mkdtemp(join(tmpdir(), 'scripted-server-'));
+    const entry = fileURLToPath(
+      new URL('../../../src/testing/scripted-server.ts', import.meta.url),
+    );
+    await build({
+      configFile: false,
+      logLevel: 'error',
+      build: {
+        ssr: entry,
+        outDir: folder,
+        rollupOptions: { output: { entryFileNames: 'server.mjs' } },
+      },
     });
-    const asked = [1, 2, 3].map(() => ask(server.url, hello()).catch(() => 'broken'));
-    void server.until(() => false, 600_000);
-    await server.until((entry) => entry.type === 'fault');
-    await server.close();
-    await Promise.all(asked);
-    await expect.poll(holding, { timeout: 10_000 }).toEqual([]);
+    const long = 600_000;
+    const program = `
+      import { request } from 'node:http';
+      import { startScriptedServer } from './server.mjs';
+      const stall = { kind: 'stall', after: 'headers', pingEveryMs: ${long} };
+      const server = await startScriptedServer({ replies: [
+        { kind: 'message', content: [], headersDelayMs: ${long} },
+        { kind: 'silent' },
+        { kind: 'message', content: [], fault: stall },
+      ] });
+      const body = JSON.stringify(${JSON.stringify(hello())});
+      for (let n = 0; n < 3; n++) {
+        request(server.url + '/v1/messages', { method: 'POST', agent: false })
+          .on('response', (response) => response.on('error', () => {}).resume())
+          .on('error', () => {})
+          .end(body);
+      }
+      void server.until(() => false, ${long});
+      await server.until((entry) => entry.type === 'fault');
+      await server.close();
+      console.log('closed');
+    `;
+    await writeFile(join(folder, 'main.mjs'), program);
+    // It leaves by itself long before the timeout kills it, or the run rejects.
+    const run = promisify(execFile)(process.execPath, [join(folder, 'main.mjs')], {
+      timeout: 15_000,
+    });
+    expect((await run).stdout).toBe('closed\n');
+    await rm(folder, { recursive: true });
   });
 });
 
