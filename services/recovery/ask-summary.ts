@@ -151,10 +151,15 @@ const requestFor = (
       : [deps.makeNote(`(The oldest ${dropped} messages of this conversation are left out here.)`)];
   const instruction = deps.makeNote(summaryInstruction(wishes));
   const shown = [...gap, ...messages.map(withoutMedia)];
+  const { model, systemPrompt, userContext, thinking, tools } = parts;
   return {
     dropped,
     request: {
-      ...parts,
+      model,
+      systemPrompt,
+      ...(userContext === undefined ? {} : { userContext }),
+      thinking,
+      tools,
       messages: repairHistory([...shown, instruction]).messages,
       // Where an earlier request of the loop ended: its cache entry is read from here.
       previousCount: shown.length,

@@ -11,6 +11,7 @@ import type { Tell } from '../preprocess/stage.ts';
 import type { TokenCounter } from '../preprocess/token-count.ts';
 import { windows } from '../preprocess/windows.ts';
 import { askSummary, type SharedParts, type SummaryAnswer } from './ask-summary.ts';
+import type { Reattach } from './reattach.ts';
 import { type SplitHistory, splitHistory } from './split-history.ts';
 import { summaryText } from './summary-prompt.ts';
 
@@ -33,14 +34,7 @@ export interface CompactDeps {
   readonly tell: Tell;
   /** Bills a call. @returns dollars; 0 when the price is not known. */
   readonly onUsage: (model: string, usage: Usage) => number;
-  /**
-   * What the work needs beside the summary: todos, recently read files, skills. *Contract:* never
-   * throws; leaves out what the kept messages show anyway.
-   */
-  readonly reattach: (
-    kept: readonly LogMessage[],
-    signal: AbortSignal,
-  ) => Promise<readonly LogMessage[]>;
+  readonly reattach: Reattach;
   readonly uuid: () => string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -109,7 +103,9 @@ export function createCompact(deps: CompactDeps): Compact {
       ...makeNote(summaryText(summary, messagesDropped)),
       origin: 'summary',
     };
-    const attached = await deps.reattach(kept, signal);
+    const { windowTokens, outputTokensMax } = deps.windowOf(state.model);
+    const tokensMax = windows(windowTokens, outputTokensMax).kept;
+    const attached = await deps.reattach({ kept, tokensMax, signal });
     if (signal.aborted) return { kind: 'failed', reason: 'aborted', usd };
     const after = [note, ...attached, ...(request ? [request] : []), ...kept];
     if (sizeOf(after) > sizeOf(before) * (1 - FREED_SHARE_MIN))

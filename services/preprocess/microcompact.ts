@@ -1,0 +1,131 @@
+/**
+ * Makes old tool results shorter without a model: long outputs of commands lose their middle, all
+ * but the newest of identical reads go, and once there is much to read again, the oldest go too.
+ */
+import type { MessageLog } from '../message-log.ts';
+import type { LogMessage } from '../messages.ts';
+import { headAndTail } from '../tools/text/head-and-tail.ts';
+import { revise } from './revise.ts';
+import { callsOf, resultsOf } from './rounds.ts';
+import { pass, type Stage, type Tell } from './stage.ts';
+import type { TokenCounter } from './token-count.ts';
+
+export interface MicrocompactDeps {
+  readonly log: MessageLog;
+  readonly counter: TokenCounter;
+  readonly tell: Tell;
+  /** Calls whose results the model does not see any more: Read must show them again. */
+  readonly onCleared: (toolUseIds: readonly string[]) => void;
+}
+
+/** Their results can be had again at any time. */
+const REREADABLE = new Set(['Read', 'Grep', 'Glob', 'WebFetch']);
+/** The newest results are what the model works with. */
+const RESULTS_KEPT = 5;
+/** An old command output above this is cut to its head and tail. */
+const OUTPUT_CHARS_MAX = 10_000;
+/** Below this there is room enough for results to stay. */
+const REREADABLE_TOKENS_MAX = 40_000;
+/** Every change costs the cache of all that comes after it: less than this is not worth it. */
+const FREED_TOKENS_MIN = 20_000;
+
+const CLEARED = '(This result was cleared to save room. Make the call again if you need it.)';
+const READ_AGAIN = '(Read again later: the newest result is further down.)';
+
+interface Entry {
+  readonly id: string;
+  readonly name: string;
+  /** The same for the same call. */
+  readonly call: string;
+  readonly message: LogMessage;
+  readonly text: string | undefined;
+  readonly tokens: number;
+}
+
+const textOf = (message: LogMessage) => {
+  const [block] = resultsOf(message);
+  const content = block?.content;
+  if (typeof content === 'string') return content;
+  const [only, more] = content ?? [];
+  return only?.type === 'text' && more === undefined ? only.text : undefined;
+};
+const withText = (message: LogMessage, text: string) =>
+  revise(
+    message,
+    message.content.map((block) =>
+      block.type === 'tool_result' ? { ...block, content: text } : block,
+    ),
+  );
+
+const weight = (entry: Entry | undefined) => entry?.tokens ?? 0;
+
+/** Tokens that a shorter text frees, without making the message yet. */
+const freedBy = ({ text = '', tokens }: Entry, shorter: string) =>
+  Math.max(0, tokens * (1 - shorter.length / Math.max(1, text.length)));
+
+/** What each old result becomes. Results with one text only; images are left to the API's count. */
+const shorten = (entries: readonly Entry[]): ReadonlyMap<Entry, string> => {
+  const shorter = new Map<Entry, string>();
+  const old = entries.slice(0, -RESULTS_KEPT);
+  const newest = new Map(entries.map((entry) => [entry.call, entry]));
+  for (const entry of old) {
+    const again = newest.get(entry.call);
+    // Read answers "unchanged" to a second look: then the older result is the one with the content.
+    const isReread = entry.name === 'Read' && again !== entry && weight(again) >= weight(entry) / 2;
+    if (isReread) shorter.set(entry, READ_AGAIN);
+    else if (entry.name === 'Bash' && (entry.text?.length ?? 0) > OUTPUT_CHARS_MAX)
+      shorter.set(entry, headAndTail(entry.text ?? '', OUTPUT_CHARS_MAX / 2));
+  }
+  const rereadable = entries.filter((entry) => REREADABLE.has(entry.name) && !shorter.has(entry));
+  const tokens = rereadable.reduce((sum, entry) => sum + entry.tokens, 0);
+  if (tokens <= REREADABLE_TOKENS_MAX) return shorter;
+  for (const entry of rereadable.slice(0, -RESULTS_KEPT))
+    if (entry.text !== CLEARED && entry.text !== READ_AGAIN) shorter.set(entry, CLEARED);
+  return shorter;
+};
+
+/** One for each history that grows: it remembers its results, and costs what is new. */
+export function createMicrocompact({ log, counter, tell, onCleared }: MicrocompactDeps): Stage {
+  let looked = '';
+  let entries: Entry[] = [];
+  let calls = new Map<string, { readonly name: string; readonly call: string }>();
+
+  const learn = (head: string) => {
+    const fresh = log.since(looked, head);
+    const isOn = log.depthOf(looked) + fresh.length === log.depthOf(head);
+    if (!isOn || looked === '') {
+      entries = [];
+      calls = new Map();
+    }
+    for (const message of fresh) {
+      for (const { id, name, input } of callsOf(message))
+        calls.set(id, { name, call: `${name} ${JSON.stringify(input)}` });
+      const [block] = resultsOf(message);
+      const made = block && calls.get(block.tool_use_id);
+      if (!made || block.is_error || message.content.length !== 1) continue;
+      const tokens = counter.estimateMessages([message]);
+      entries.push({ id: block.tool_use_id, ...made, message, text: textOf(message), tokens });
+    }
+    looked = head;
+  };
+
+  return async (state, signal) => {
+    const { history } = state;
+    learn(history.head);
+    const shorter = [...shorten(entries)].filter(([entry]) => entry.text !== undefined);
+    const freed = shorter.reduce((sum, [entry, text]) => sum + freedBy(entry, text), 0);
+    if (freed < FREED_TOKENS_MIN) return pass(state, signal);
+    const swaps = new Map(
+      shorter.map(([entry, text]) => [entry.message, withText(entry.message, text)]),
+    );
+    const messages = log.at(history.head).map((message) => swaps.get(message) ?? message);
+    const { head, count } = log.rewrite(messages, 0);
+    counter.noteRewrite(history.head, head);
+    looked = '';
+    const ids = [...swaps.keys()].flatMap(({ toolUseId }) => toolUseId ?? []);
+    onCleared(ids);
+    const tokens = counter.estimate(head);
+    tell({ type: 'contextEdit', stage: 'microcompact', tokensFreed: Math.floor(freed), ids });
+    return { type: 'stage.done', history: { head, count, tokens }, usd: 0 };
+  };
+}
