@@ -131,6 +131,8 @@ function isHarmless(words: readonly ShellWord[], rule: Harmless): boolean {
     options.every(({ text, kind }) => kind === 'literal' && !not?.test(text)) &&
     (only === undefined || options.every(({ text }) => only.test(text))) &&
     (operandsMax === undefined || operands.length <= operandsMax) &&
+    // A glob is any number of words.
+    (operandsMax === undefined || words.every(({ kind }) => kind === 'literal')) &&
     (operand === undefined || operands.every(({ text }) => operand.test(text))) &&
     // It could match a file whose name begins with a dash, which would be an option.
     (not === undefined || words.every(({ text, kind }) => kind !== 'glob' || !/^[*?[]/.test(text)))

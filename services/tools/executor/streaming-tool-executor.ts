@@ -193,7 +193,11 @@ export class StreamingToolExecutor {
       state: { status: 'unparsed' },
     };
     round.entries.push(entry);
-    void this.#prepare(entry).then(() => this.#pump(round));
+    void this.#prepare(entry)
+      .catch((error: unknown) => {
+        entry.state = { status: 'refused', answer: answers.ownFault(error) };
+      })
+      .then(() => this.#pump(round));
   }
 
   /** Is there such a tool, and does it understand the input? Else it is answered without running. */

@@ -123,7 +123,16 @@ describe('a command that may change something, or is not known', () => {
       'printf -v x y',
       'sed -i s/a/b/ a',
     ],
-    ...['cat *', 'f() { ls; }', 'trap "rm a" EXIT', 'source a', 'command rm a', 'sort *'].slice(1),
+    ...[
+      'cat *',
+      'f() { ls; }',
+      'trap "rm a" EXIT',
+      'source a',
+      'command rm a',
+      'sort *',
+      'uniq *',
+      'xxd *',
+    ].slice(1),
   ])('%s', (command) => {
     expect(isReadOnlyCommand(command)).toBe(false);
   });
