@@ -253,5 +253,61 @@ export const toolSchemas = {
       "todos"
     ],
     "additionalProperties": false
+  },
+  "Bash": {
+    "type": "object",
+    "properties": {
+      "command": {
+        "type": "string",
+        "minLength": 1
+      },
+      "timeout": {
+        "description": "Milliseconds, at most 600000",
+        "type": "number",
+        "exclusiveMinimum": 0
+      },
+      "description": {
+        "description": "What it does, in 5 to 10 words",
+        "type": "string"
+      },
+      "run_in_background": {
+        "description": "Start it and go on",
+        "type": "boolean"
+      }
+    },
+    "required": [
+      "command"
+    ],
+    "additionalProperties": false
+  },
+  "BashOutput": {
+    "type": "object",
+    "properties": {
+      "bash_id": {
+        "type": "string",
+        "description": "The shell, as Bash has named it"
+      },
+      "filter": {
+        "description": "Regular expression: only lines that match",
+        "type": "string"
+      }
+    },
+    "required": [
+      "bash_id"
+    ],
+    "additionalProperties": false
+  },
+  "KillShell": {
+    "type": "object",
+    "properties": {
+      "shell_id": {
+        "type": "string",
+        "description": "The shell, as Bash has named it"
+      }
+    },
+    "required": [
+      "shell_id"
+    ],
+    "additionalProperties": false
   }
 } as const satisfies Record<string, InputSchema>;

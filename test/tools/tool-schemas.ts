@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import * as files from '../../services/tools/files/inputs.ts';
+import * as shell from '../../services/tools/shell/inputs.ts';
 import { todoWriteInput } from '../../services/tools/todo-list.ts';
 
 /** Tool → what it takes. */
@@ -15,6 +16,9 @@ const inputs: Readonly<Record<string, z.ZodType>> = {
   Glob: files.globInput,
   Grep: files.grepInput,
   TodoWrite: todoWriteInput,
+  Bash: shell.bashInput,
+  BashOutput: shell.bashOutputInput,
+  KillShell: shell.killShellInput,
 };
 
 /** Of `z.int()`: says nothing to a model and costs it a line each time. */

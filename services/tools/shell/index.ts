@@ -1,9 +1,9 @@
 /** The shell tools of a session: Bash, BashOutput, KillShell. */
 import { defineTool, textOf } from '../define-tool.ts';
 import { clipEnd } from '../process/clip.ts';
+import { toolSchemas } from '../schemas.generated.ts';
 import type { Tool, ToolInput } from '../tool.ts';
 import type { BashOptions } from './bash-tool.ts';
-import { bashOutputSchema, bashSchema, killShellSchema } from './input-schemas.ts';
 import { shellLimits, timeoutOf } from './limits.ts';
 
 export interface ShellToolsOptions extends BashOptions {
@@ -36,7 +36,7 @@ const bashTool = (options: ShellToolsOptions): Tool => {
       'empty, so give answers as options. Output above 30,000 characters is cut in the middle and ' +
       'saved to a file. The command and its children are ended at the timeout (default 120,000 ' +
       'ms). For servers, watchers and long work use run_in_background.',
-    inputSchema: bashSchema,
+    inputSchema: toolSchemas.Bash,
     isReadOnly,
     isConcurrencySafe: (input) => isReadOnly(input) && !MOVES.test(textOf(input, 'command')),
     touches: (input) => ({ kind: 'shell', command: textOf(input, 'command') }),
@@ -59,7 +59,7 @@ const bashOutputTool = defineTool({
   name: 'BashOutput',
   description:
     'Shows what a shell in the background has printed since the last look, and whether it still runs.',
-  inputSchema: bashOutputSchema,
+  inputSchema: toolSchemas.BashOutput,
   isReadOnly: () => true,
   touches: () => ({ kind: 'nothing' }),
   deadlineMs: () => shellLimits.quickDeadlineMs,
@@ -76,7 +76,7 @@ const bashOutputTool = defineTool({
 const killShellTool = defineTool({
   name: 'KillShell',
   description: 'Ends a shell in the background, with everything that it has started.',
-  inputSchema: killShellSchema,
+  inputSchema: toolSchemas.KillShell,
   isReadOnly: () => false,
   touches: () => ({ kind: 'nothing' }),
   deadlineMs: () => shellLimits.quickDeadlineMs,

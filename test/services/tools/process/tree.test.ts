@@ -113,6 +113,20 @@ describe('BASH-03 a tree whose pids are used again', () => {
     expect(kernel.processes.size).toBe(0);
   });
 
+  it('remembers what it has seen, although it has left everything behind since', () => {
+    const kernel = new SmallKernel();
+    kernel.start(LEADER, { isOurs: true, isMarked: true });
+    kernel.start(6, { groupId: LEADER, parentPid: LEADER, isOurs: true });
+    const tree = createTree(LEADER, 'mark', kernel);
+    tree.look();
+    const seen = kernel.processes.get(6);
+    if (seen) kernel.processes.set(6, { ...seen, groupId: 6 });
+    kernel.end(LEADER);
+    tree.leaderIsGone();
+    tree.signal('SIGKILL');
+    expect(kernel.processes.size).toBe(0);
+  });
+
   it('a group of the same number that came later is not ours', () => {
     const kernel = new SmallKernel();
     kernel.start(LEADER, { isOurs: true, isMarked: true });
