@@ -268,3 +268,28 @@ describe('ends', () => {
     expect(told.length).toBe(count);
   });
 });
+
+describe('shell commands', () => {
+  it('run beside others when they only read, also the first one of a process', async () => {
+    const { isReadOnlyCommand } = await import(
+      '../../../../services/permissions/shell/read-only.ts'
+    );
+    let open = 0;
+    let most = 0;
+    const body = async () => {
+      most = Math.max(most, ++open);
+      await sleep(20);
+      open -= 1;
+      return 'ok';
+    };
+    const shell = tool('sh', body, {
+      isConcurrencySafe: (input) => isReadOnlyCommand(String(input.tag)),
+      touches: (input) => ({ kind: 'shell', command: String(input.tag) }),
+    });
+    const at = bench([shell]);
+    at.add('1', 'sh', { tag: 'ls' });
+    at.add('2', 'sh', { tag: 'git status' });
+    await at.drained();
+    expect(most).toBe(2);
+  });
+});
