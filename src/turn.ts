@@ -16,6 +16,8 @@ export class Turn {
   /** Messages that were taken back and that no newer one has replaced yet. */
   #superseded: string[] = [];
   #texts: string[] = [];
+  /** The answer that has made the newest call. */
+  #callingApiId: string | undefined;
   readonly #shown = new Set<string>();
   structuredOutput: unknown;
   deferred: { id: string; name: string; input: unknown } | undefined;
@@ -26,13 +28,19 @@ export class Turn {
     this.usageBefore = usageBefore;
   }
 
-  /** History has taken these. Text after the last tool result, joined over nudges, is the result. */
+  /**
+   * History has taken these. The result is the text after the last tool result, joined over nudges.
+   * Calls run while their answer still streams: what the model says beside a call was said before
+   * its result, also when it arrives after it.
+   */
   agree(messages: readonly LogMessage[]): void {
     for (const message of messages) {
-      if (message.role === 'assistant') {
-        if (message.kind === 'text') this.#texts.push(textOf(message));
-      } else if (message.origin !== 'nudge') {
-        this.#texts = [];
+      if (message.role === 'user') {
+        if (message.origin !== 'nudge') this.#texts = [];
+      } else if (message.kind === 'tool_use') {
+        this.#callingApiId = message.apiId;
+      } else if (message.kind === 'text' && message.apiId !== this.#callingApiId) {
+        this.#texts.push(textOf(message));
       }
     }
   }
