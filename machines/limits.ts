@@ -122,7 +122,8 @@ export const backoffMs = (
   attempt: number,
 ): number =>
   Math.max(
-    Math.min(limits.retryBaseMs * 2 ** (attempt - 1), limits.retryCapMs) *
+    // the exponent is bounded: a base of 0 times Infinity would be no wait at all
+    Math.min(limits.retryBaseMs * 2 ** Math.min(attempt - 1, 30), limits.retryCapMs) *
       (1 + (failure?.jitter ?? 0)),
     failure?.retryAfterMs ?? 0,
   );
