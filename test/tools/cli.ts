@@ -77,7 +77,7 @@ export async function openCliBox(script: Script): Promise<CliBox> {
       return child.ended;
     },
     async close() {
-      for (const child of children) child.kill();
+      for (const child of children) child.drop();
       await Promise.all(children.map(({ ended }) => ended));
       await server.close();
       rmSync(root, { recursive: true, force: true });
@@ -97,6 +97,8 @@ export class CliProcess {
   constructor(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv) {
     this.child = spawn(process.execPath, [cliPath(), ...args], { cwd, env, stdio: 'pipe' });
     this.child.stdin?.on('error', () => {});
+    // Without any listener Node throws away, at the exit, what nobody has read.
+    this.child.stdout?.on('readable', () => {});
     this.child.stderr?.setEncoding('utf8').on('data', (part: string) => {
       this.#stderr += part;
     });
@@ -110,6 +112,7 @@ export class CliProcess {
   }
 
   read(): void {
+    this.child.stdout?.removeAllListeners('readable');
     this.child.stdout?.setEncoding('utf8').on('data', (part: string) => {
       this.#stdout += part;
       this.#look();
@@ -126,6 +129,12 @@ export class CliProcess {
 
   kill(signal: NodeJS.Signals = 'SIGKILL'): void {
     if (this.child.exitCode === null) this.child.kill(signal);
+  }
+
+  /** Kills it, and does not wait for output that nobody has read. */
+  drop(): void {
+    this.kill();
+    this.child.stdout?.destroy();
   }
 
   /** The first message so far, or to come, for which it holds. */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -15,13 +16,15 @@ import {
 let box: CliBox;
 afterEach(() => box?.close());
 
+const modelFlag = '--model=claude-sonnet-5-5';
+const slowly = { timeout: 15_000 };
 const megabytes = (count: number) => 'All work and no play. '.repeat((count * 1e6) / 22);
 const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 describe('HEAD-02 stdout on a pipe that nobody reads for a while', () => {
   it.each(['json', 'stream-json'])('3 MB of %s arrive whole', async (format) => {
     box = await openCliBox({ replies: [say(megabytes(3))] });
-    const child = box.start(['-p', 'go', '--output-format', format, '--model=claude-sonnet-5-5']);
+    const child = box.start(['-p', 'go', '--output-format', format, modelFlag]);
     child.end();
     await wait(1_500);
     child.read();
@@ -33,17 +36,21 @@ describe('HEAD-02 stdout on a pipe that nobody reads for a while', () => {
   });
 
   it('the same with an error exit', async () => {
-    const long = 'no '.repeat(200_000);
     box = await openCliBox({
-      replies: [{ ...httpError(403, 'permission_error', long), times: 'always' }],
+      replies: [
+        message([text(megabytes(3)), toolUse('Bash', { command: 'true' })]),
+        { ...httpError(403, 'permission_error', 'no more'), times: 'always' },
+      ],
     });
-    const child = box.start(['-p', 'go', '--output-format', 'json', '--model=claude-sonnet-5-5']);
+    const child = box.start([...streamFlags]);
+    child.send(userLine('go'));
     child.end();
-    await wait(1_000);
+    await wait(1_500);
     child.read();
     const run = await child.ended;
     expect(run.messages.includes(undefined)).toBe(false);
-    expect(run.results).toMatchObject([{ is_error: true }]);
+    expect(run.stdout.length).toBeGreaterThan(megabytes(3).length);
+    expect(run.messages.at(-1)).toMatchObject({ type: 'result', is_error: true });
     expect(run.code).toBe(1);
   });
 
@@ -106,7 +113,7 @@ describe('HEAD-07 SIGINT, SIGTERM, SIGHUP', () => {
     child.send(userLine('go'));
     const pidFile = path.join(box.cwd, 'pid');
     await expect
-      .poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8'), { timeout: 15_000 })
+      .poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8'), slowly)
       .toMatch(/\d/);
     child.kill(signal);
     const run = await child.ended;
@@ -117,10 +124,10 @@ describe('HEAD-07 SIGINT, SIGTERM, SIGHUP', () => {
 
   it('-p: the result is written, too', async () => {
     box = await openCliBox({ replies: [{ kind: 'silent', times: 'always' }] });
-    const child = box.start(['-p', 'go', '--output-format', 'json', '--model=claude-sonnet-5-5']);
+    const child = box.start(['-p', 'go', '--output-format', 'json', modelFlag]);
     child.read();
     child.end();
-    await expect.poll(() => box.server.requests.length, { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => box.server.requests.length, slowly).toBe(1);
     child.kill('SIGTERM');
     const run = await child.ended;
     expect(run.results).toMatchObject([{ terminal_reason: 'aborted_streaming', is_error: true }]);
@@ -173,4 +180,37 @@ it('a prompt beside a running turn is folded in or becomes the next turn: named 
   );
   const sent = box.server.requests.map(({ body }) => JSON.stringify(body.messages)).at(-1);
   expect(sent).toContain('second');
+});
+
+it('HEAD-07 a signal while nobody reads: it still ends, with its code', async () => {
+  box = await openCliBox({ replies: [say(megabytes(3))] });
+  const child = box.start(['-p', 'go', '--output-format', 'stream-json', modelFlag]);
+  child.end();
+  await expect
+    .poll(() => box.server.log.some((entry) => entry.type === 'answered'), slowly)
+    .toBe(true);
+  await wait(500);
+  child.kill('SIGTERM');
+  const [code] = await once(child.child, 'exit');
+  expect(code).toBe(143);
+});
+
+it('HEAD-07 prompts that wait when the signal comes get their result, too', async () => {
+  box = await openCliBox({ replies: [{ kind: 'silent', times: 'always' }] });
+  const child = box.start([...streamFlags]);
+  child.read();
+  const uuids = ['first', 'second', 'third'].map((text) => {
+    const line = userLine(text);
+    child.send(line);
+    return line.uuid;
+  });
+  await expect.poll(() => box.server.requests.length, slowly).toBe(1);
+  child.kill('SIGINT');
+  const run = await child.ended;
+  expect(run.results.map((result) => result.terminal_reason)).toEqual(
+    uuids.map(() => 'aborted_streaming'),
+  );
+  expect(run.results.flatMap((result) => result.user_message_uuids)).toEqual(uuids);
+  expect(box.server.requests).toHaveLength(1);
+  expect(run.code).toBe(130);
 });
