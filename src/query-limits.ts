@@ -28,11 +28,13 @@ export function queryLimits(
 
 /** What changes with the model: also asked when another one takes over. */
 export function modelLimits(config: QueryEngineConfig, facts: ModelFacts): Partial<QueryLimits> {
-  const { contextWindowTokens, outputTokensMax, price } = facts;
+  const { outputTokensMax, price } = facts;
   const own = config.maxOutputTokens;
-  const first = Math.min(OUTPUT_TOKENS_FIRST, outputTokensMax, Math.floor(contextWindowTokens / 4));
+  // A host that names a smaller window means it: nothing above it is sent.
+  const window = Math.min(facts.contextWindowTokens, config.autoCompactWindow ?? Infinity);
+  const first = Math.min(OUTPUT_TOKENS_FIRST, outputTokensMax, Math.floor(window / 4));
   return {
-    windowTokens: windows(contextWindowTokens, outputTokensMax).blocking,
+    windowTokens: windows(window, outputTokensMax).blocking,
     outputTokens: own ?? first,
     // A host that names its cap has said what it wants: nothing to escalate to.
     outputTokensMax: own ?? Math.min(OUTPUT_TOKENS_ESCALATED, outputTokensMax),
