@@ -57,7 +57,10 @@ const facts = {
     !lowered &&
     w.fittingTokens < (cap ?? l.outputTokens),
   mayTryAgain: ({ context: { withheld: w, retryCount: n, limits: l } }) =>
-    passing.includes(w?.class) && n < l.retriesMax && (w?.retryAfterMs ?? 0) <= l.retryAfterMaxMs,
+    passing.includes(w?.class) &&
+    !w?.isFinal &&
+    n < l.retriesMax &&
+    (w?.retryAfterMs ?? 0) <= l.retryAfterMaxMs,
   // an answer that ended
   toolsHandedOver: ({ context: c }) => handedOver(c),
   isFlawed: ({ context: c }) => flawOf(c) !== undefined,

@@ -116,6 +116,8 @@ export interface ModelAccess {
   readonly defaultHeaders?: Readonly<Record<string, string>>;
   /** No bytes for so long: stalled. 0: never. */
   readonly idleMs?: number;
+  /** Nothing but pings for so long: stalled. Default: 300 s. */
+  readonly quietMs?: number;
 }
 
 export interface QueryEngineConfig {

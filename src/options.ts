@@ -14,7 +14,14 @@ import type {
   ToolPermissionContext,
 } from '../services/permissions/types.ts';
 import type { Tool } from '../services/tools/tool.ts';
-import type { AgentDefinition, AppState, Gates, MCPServerConnection, SDKStatus } from './config.ts';
+import type {
+  AgentDefinition,
+  AppState,
+  Gates,
+  MCPServerConnection,
+  QueryEngineConfig,
+  SDKStatus,
+} from './config.ts';
 import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
 import { QueryEngine } from './query-engine.ts';
 import { SessionToolState } from './session.ts';
@@ -104,6 +111,14 @@ export async function engineFromOptions(
   options: Options,
   environment: Environment,
 ): Promise<QueryEngine> {
+  return new QueryEngine(await configFromOptions(options, environment));
+}
+
+/** The same, one step before: for hosts that set what has no option (bounds, gates, services). */
+export async function configFromOptions(
+  options: Options,
+  environment: Environment,
+): Promise<QueryEngineConfig> {
   refuseWhatIsNotYet(options);
   const cwd = folderNamed(options.cwd ?? process.cwd());
   const home = environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
@@ -125,7 +140,7 @@ export async function engineFromOptions(
     fileHistory: {},
     fastMode: false,
   };
-  return new QueryEngine({
+  return {
     ...given(options, settings),
     cwd,
     home,
@@ -154,7 +169,7 @@ export async function engineFromOptions(
     ),
     memory: memoryOf(cwd, home, sources),
     ...windowFrom(settings, environment),
-  });
+  };
 }
 
 /** Options and settings that become fields of the same meaning. Options win. */

@@ -62,7 +62,10 @@ export function sessionServices(
     client,
     uuid,
     now: clock,
-    ...(model.idleMs === undefined ? {} : { limits: { idleMs: model.idleMs } }),
+    limits: {
+      ...(model.idleMs === undefined ? {} : { idleMs: model.idleMs }),
+      ...(model.quietMs === undefined ? {} : { quietMs: model.quietMs }),
+    },
   });
   const countTokens = createCountTokens(client);
   const partsOf = (state: QueryState) => requestOf(session, state, neverAborted);
