@@ -46,6 +46,7 @@ export type SummaryAnswer =
 type Reply =
   | { readonly kind: 'summary'; readonly summary: string }
   | { readonly kind: 'tooLong'; readonly reason: string }
+  | { readonly kind: 'capTooHigh'; readonly fittingTokens: number; readonly reason: string }
   | { readonly kind: 'passing'; readonly failure: Failure }
   | { readonly kind: 'useless'; readonly reason: string };
 
@@ -65,7 +66,13 @@ const passing: readonly FailureClass[] = [
   'server',
 ];
 
+/** A summary that must be shorter than this is none. */
+const SUMMARY_TOKENS_MIN = 1_024;
+
 const judgeFailure = (failure: Failure): Reply => {
+  const { fittingTokens = 0 } = failure;
+  if (failure.class === 'output_cap_too_high' && fittingTokens >= SUMMARY_TOKENS_MIN)
+    return { kind: 'capTooHigh', fittingTokens, reason: failure.detail };
   if (tooLong.includes(failure.class)) return { kind: 'tooLong', reason: failure.detail };
   if (passing.includes(failure.class)) return { kind: 'passing', failure };
   return { kind: 'useless', reason: failure.detail };
@@ -176,12 +183,14 @@ export const askSummary = async (
   deps: SummaryDeps,
 ): Promise<SummaryAnswer> => {
   const { limits, signal } = question;
+  let { maxTokens } = question;
   let usd = 0;
   let step = 0;
   let droppedBefore = -1;
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     if (signal.aborted) return { ok: false, reason: 'aborted', usd };
-    const { request, dropped } = requestFor(question, SHARES_LEFT_OUT[step] ?? 0.5, deps);
+    const share = SHARES_LEFT_OUT[step] ?? 0.5;
+    const { request, dropped } = requestFor({ ...question, maxTokens }, share, deps);
     if (dropped <= droppedBefore)
       return { ok: false, reason: 'the newest part alone is too long for a summary', usd };
     const { reply, usd: cost } = await ask(deps, request);
@@ -195,6 +204,10 @@ export const askSummary = async (
       case 'tooLong':
         step += 1;
         droppedBefore = dropped;
+        if (tries === TRIES_MAX) return { ok: false, reason: reply.reason, usd };
+        break;
+      case 'capTooHigh':
+        maxTokens = Math.min(maxTokens, reply.fittingTokens);
         if (tries === TRIES_MAX) return { ok: false, reason: reply.reason, usd };
         break;
       case 'passing': {

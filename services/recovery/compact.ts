@@ -17,6 +17,11 @@ import { summaryText } from './summary-prompt.ts';
 
 /** A summary that frees less costs more than it brings. */
 const FREED_SHARE_MIN = 0.1;
+/**
+ * What stays word for word is at most this part of the prompt. A window may be smaller than the
+ * table of models says (a server of one's own): the prompt that it refused is what is known of it.
+ */
+const KEPT_SHARE_MAX = 1 / 4;
 
 export interface ModelWindow {
   /** Prompt and answer together. */
@@ -73,6 +78,12 @@ export function createCompact(deps: CompactDeps): Compact {
     content: [{ type: 'text', text }],
   });
 
+  const keptTokensMax = ({ model, history }: QueryState) => {
+    const { windowTokens, outputTokensMax } = deps.windowOf(model);
+    const { kept } = windows(windowTokens, outputTokensMax);
+    return Math.min(kept, Math.floor(counter.estimate(history.head) * KEPT_SHARE_MAX));
+  };
+
   const summarise = async (
     { state, signal }: CompactRequest,
     old: SplitHistory['old'],
@@ -103,9 +114,7 @@ export function createCompact(deps: CompactDeps): Compact {
       ...makeNote(summaryText(summary, messagesDropped)),
       origin: 'summary',
     };
-    const { windowTokens, outputTokensMax } = deps.windowOf(state.model);
-    const tokensMax = windows(windowTokens, outputTokensMax).kept;
-    const attached = await deps.reattach({ kept, tokensMax, signal });
+    const attached = await deps.reattach({ kept, tokensMax: keptTokensMax(state), signal });
     if (signal.aborted) return { kind: 'failed', reason: 'aborted', usd };
     const after = [note, ...attached, ...(request ? [request] : []), ...kept];
     if (sizeOf(after) > sizeOf(before) * (1 - FREED_SHARE_MIN))
@@ -149,9 +158,7 @@ export function createCompact(deps: CompactDeps): Compact {
   return async (request) => {
     const { state, signal } = request;
     if (signal.aborted) return { kind: 'failed', reason: 'aborted', usd: 0 };
-    const { windowTokens, outputTokensMax } = deps.windowOf(state.model);
-    const { kept } = windows(windowTokens, outputTokensMax);
-    const split = splitHistory(log.at(state.history.head), kept, sizeOf);
+    const split = splitHistory(log.at(state.history.head), keptTokensMax(state), sizeOf);
     if (!split)
       return { kind: 'nothing', reason: 'one exchange is all there is: nothing to sum up', usd: 0 };
     const outcome = await tryIt(request, split);

@@ -5,6 +5,7 @@ import { piecesOf, splitHistory } from '../../../services/recovery/split-history
 import { readSummary } from '../../../services/recovery/summary-prompt.ts';
 import {
   callTool,
+  httpError,
   lastText,
   message,
   overloaded,
@@ -163,6 +164,31 @@ describe('compaction', () => {
     const outcome = await ill.compact({ ...asked, state: ill.stateWith(ill.history) });
     expect(outcome.kind).toBe('failed');
     expect(ill.server.requests).toHaveLength(3);
+  });
+
+  it('a cap that does not fit beside the prompt is lowered; nothing is left out for it', async () => {
+    const refused = httpError(
+      400,
+      'invalid_request_error',
+      'input length and `max_tokens` exceed context limit: 16000 + 5000 > 20000, decrease input',
+    );
+    const w = await world({
+      history: [user('go'), ...rounds(4, 3_000)],
+      script: { compactions: [refused, say('<summary>fits</summary>')] },
+    });
+    const outcome = await w.compact({ state: w.stateWith(w.history), trigger: 'auto', signal });
+    expect(outcome.kind).toBe('done');
+    const [first, second] = w.server.requestsOf('compact').map((request) => request.body);
+    expect(Number(second?.max_tokens)).toBeLessThan(Number(first?.max_tokens));
+    expect(second?.messages).toEqual(first?.messages);
+  });
+
+  it('keeps less of a prompt that a smaller window than ours has refused', async () => {
+    const history = [user('go'), ...rounds(6, 2_000)];
+    const w = await world({ history, windowTokens: 200_000 });
+    const outcome = await w.compact({ state: w.stateWith(w.history), trigger: 'auto', signal });
+    if (outcome.kind !== 'done') throw new Error(outcome.kind);
+    expect(outcome.history.tokens).toBeLessThan(w.history.tokens / 3);
   });
 
   it('CMP-09 an abort during the summary leaves history unchanged', async () => {
