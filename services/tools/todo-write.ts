@@ -1,6 +1,7 @@
 /** TodoWrite: the model's plan, which the host shows and a compaction keeps. */
 import { defineTool } from './define-tool.ts';
 import { toolSchemas } from './schemas.generated.ts';
+import { countOf } from './text/amounts.ts';
 import type { ToolInput, ToolState } from './tool.ts';
 
 export interface Todo {
@@ -19,7 +20,7 @@ const gistOf = ({ todos }: ToolInput): string => {
   if (!Array.isArray(todos)) return 'todos';
   const active: unknown = todos.find((todo: Partial<Todo>) => todo?.status === 'in_progress');
   const form = (active as Partial<Todo> | undefined)?.activeForm;
-  return typeof form === 'string' ? form : `${todos.length} todos`;
+  return typeof form === 'string' ? form : countOf(todos.length, 'todo');
 };
 
 export const todoWriteTool = defineTool({

@@ -4,8 +4,8 @@
  * pattern comes from a model. Here a star only ever goes back to the last star before it.
  *
  * `*` any characters but `/` · `?` one · `[a-z]`, `[!a-z]` one of · `{a,b}` alternatives · `**` as
- * a whole segment: any number of folders · `\` takes the next character as it is. Names that begin
- * with a dot are names like others.
+ * a whole segment: any number of folders, at the end all that is below · `\` takes the next
+ * character as it is. Names that begin with a dot are names like others.
  */
 import { done, fault, type Outcome } from './outcome.ts';
 
@@ -30,6 +30,8 @@ export const compileGlob = (pattern: string): Outcome<PathMatcher> => {
   const globs = alternatives.map((alternative) =>
     alternative
       .replace(/^(?:\.?\/)+/, '')
+      // At the end it stands for what is below, so there must be a name.
+      .replace(/(^|\/)\*\*$/, '$1**/*')
       .split('/')
       .map(segmentOf),
   );

@@ -1,4 +1,4 @@
-import { readdir, readlink, realpath } from 'node:fs/promises';
+import { readdir, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { oneLine } from '../text/one-line.ts';
 import { codeOf, done, fault, type Outcome, sayFileError } from './outcome.ts';
@@ -20,6 +20,8 @@ export const realTarget = async (path: string, linksLeft = LINKS_MAX): Promise<O
     return done(await realpath(path));
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') return fault(sayFileError(error, path));
+    // A link of /proc to a pipe or socket leads to something that has no path.
+    if (await exists(path)) return done(path);
   }
   const parent = dirname(path);
   if (parent === path) return done(path);
@@ -34,6 +36,12 @@ export const realTarget = async (path: string, linksLeft = LINKS_MAX): Promise<O
     return done(place); // no link: nothing is there yet
   }
 };
+
+const exists = async (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Is `path` the folder itself or below it? Both absolute and normal; links are not looked at. */
 export const isWithin = (folder: string, path: string): boolean => {

@@ -10,6 +10,8 @@ export interface JsRegex {
   readonly flags: string;
 }
 
+/** Not `[^]`, which with the flag `v` matches nothing in Node 20. */
+const ANY = '[\\s\\S]';
 const DIGIT = '\\p{Nd}';
 const SPACE = '\\p{White_Space}';
 const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}';
@@ -109,12 +111,12 @@ class Translator {
       case '(':
         return this.#group();
       case '.':
-        return this.#isDotAll ? '[^]' : '[^\\r\\n]';
+        return this.#isDotAll ? ANY : '[^\\r\\n]';
+      // A return alone ends a line, too; there is no place between the two of `\r\n`.
       case '^':
-        return this.#isMultiline ? '(?<![^\\n])' : '^';
+        return '(?:^|(?<=\\n)|(?<=\\r)(?!\\n))';
       case '$':
-        // Before `\r\n` or `\n`, not between the two, and at the end.
-        return this.#isMultiline ? '(?:(?=\\r\\n)|(?<!\\r)(?=\\n)|$)' : '$';
+        return '(?:(?=\\r)|(?<!\\r)(?=\\n)|$)';
       case '{':
         return this.#repetition();
       case '*':
@@ -147,10 +149,10 @@ class Translator {
 
   #repetition(): string {
     const match = this.#takeMatch(/^\s*(\d*)\s*(,?)\s*(\d*)\s*\}/);
-    if (!match || (match[1] === '' && match[3] === '')) {
+    if (!match || match[1] === '') {
       return refuse('repetition quantifier expects a valid decimal (a literal brace is `\\{`)');
     }
-    return `{${match[1] || '0'}${match[2]}${match[3]}}`;
+    return `{${match[1]}${match[2]}${match[3]}}`;
   }
 
   #group(): string {
@@ -179,8 +181,8 @@ class Translator {
     if (!isInClass) {
       if (letter === 'b') return BOUNDARY;
       if (letter === 'B') return NO_BOUNDARY;
-      if (letter === 'A') return '(?<![^])';
-      if (letter === 'z') return '(?![^])';
+      if (letter === 'A') return `(?<!${ANY})`;
+      if (letter === 'z') return `(?!${ANY})`;
       if (/[1-9]/.test(letter)) return refuse('backreferences are not supported');
     }
     return /[A-Za-z0-9]/.test(letter)

@@ -17,19 +17,48 @@ export const ripgrepsIn = async (env: Environment): Promise<string[]> => {
   );
   const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
   // A relative entry would start whatever a repository has put there.
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
   for (const folder of folders) {
     const program = join(folder, name);
-    if (await isProgram(program)) return [...own, program];
+    if (await isRipgrep(program)) return [...own, program];
   }
   return own;
 };
 
-const isProgram = async (path: string): Promise<boolean> =>
-  access(path, constants.X_OK).then(
+/** The first version that has all options that we use. */
+const VERSION_MIN = 13;
+const VERSION_MS_MAX = 2_000;
+/** Asked once for each program. */
+const known = new Map<string, Promise<boolean>>();
+
+/** Other programs are called `rg`, too, and a text file that may be executed is run by a shell. */
+const isRipgrep = async (program: string): Promise<boolean> => {
+  const isThere = await access(program, constants.X_OK).then(
     () => true,
     () => false,
   );
+  if (!isThere) return false;
+  const answer = known.get(program) ?? hasVersion(program);
+  known.set(program, answer);
+  return answer;
+};
+
+const hasVersion = async (program: string): Promise<boolean> => {
+  let said = '';
+  const end = await runRipgrep({
+    program,
+    arguments: ['--version'],
+    cwd: '/',
+    env: {},
+    signal: AbortSignal.timeout(VERSION_MS_MAX),
+    take: (chunk) => {
+      said += chunk.toString('latin1');
+      return said.length < STDERR_CHARS_MAX;
+    },
+  });
+  const version = Number(/^ripgrep (\d+)\./.exec(said)?.[1]);
+  return end.kind === 'ended' && end.code === 0 && version >= VERSION_MIN;
+};
 
 /** What all runs have in common: no configuration of the user, files as `walkFiles` sees them. */
 export const commonArguments = ({ isInRepository }: IgnoreScope): string[] => [

@@ -154,8 +154,7 @@ class RipgrepOutput {
   #addLine(path: string, record: Buffer): void {
     const separator = record.findIndex((byte) => byte < 0x30 || byte > 0x39);
     const isMatch = record[separator] === COLON;
-    const raw = record.toString('utf8', separator + 1).replace(/\r$/, '');
-    const text = cutHit(raw);
+    const text = cutHit(record.toString('utf8', separator + 1));
     const line = { lineNumber: Number(record.toString('latin1', 0, separator)), isMatch, text };
     this.#add(path, isMatch ? 1 : 0, line);
   }
@@ -183,9 +182,9 @@ class RipgrepOutput {
   }
 }
 
-/** A line as it is shown, cut between graphemes. Both engines cut alike. */
+/** A line as it is shown: without returns at its end, cut between graphemes. Both engines alike. */
 export const cutHit = (line: string): string => {
-  const text = wellFormed(line);
+  const text = wellFormed(line).replace(/\r+$/, '');
   return text.length <= GREP_LINE_CHARS_MAX
     ? text
     : `${clipEnd(text, GREP_LINE_CHARS_MAX)}… [long line, cut]`;

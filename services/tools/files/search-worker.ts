@@ -103,7 +103,7 @@ export const searchWorker = (load: NodeJS.Require): void => {
         .map((index) => ({
           lineNumber: index + 1,
           isMatch: matched.has(index),
-          text: (lines[index] ?? '').slice(0, job.lineChars).replace(/\r$/, ''),
+          text: (lines[index] ?? '').slice(0, job.lineChars),
         })),
     };
   };
