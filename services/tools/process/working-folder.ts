@@ -21,7 +21,9 @@ export const workingFolder = async (cwd: string, root: string): Promise<WorkingF
     return {
       ok: true,
       path: root,
-      note: `The working folder ${cwd} is gone; the command ran in ${root}, the new working folder.`,
+      note:
+        `The working folder ${cwd} is gone; the command ran in ${root}, ` +
+        'the new working folder.',
     };
   }
   return {

@@ -51,8 +51,13 @@ export const killShell = async (
   if (!isRunning(shell)) {
     return { content: `Shell ${shell.id} has ended already: ${statusOf(shell).text}` };
   }
-  shell.wasKilled = true;
   await shell.group.stop(shellLimits.killGraceMs);
+  const left = shell.group.leftovers();
+  if (left.length > 0) {
+    const pids = left.map(({ pid }) => pid).join(', ');
+    return { content: `Shell ${shell.id} could not be ended: pid ${pids} lives on`, isError: true };
+  }
+  shell.wasKilled = true;
   shell.group.release();
   return { content: `Shell ${shell.id} was ended: ${shell.command}` };
 };

@@ -50,7 +50,8 @@ export const joinOutput = (output: BoundedResult, saved: Saved): string => {
   if (output.tail === '') {
     return output.head.trim() === '' ? '' : output.head.replace(/\n+$/, '');
   }
-  const gap = `[… ${output.droppedBytes} of ${output.totalBytes} bytes left out${whereSaved(saved)} …]`;
+  const missing = `${output.droppedBytes} of ${output.totalBytes} bytes left out`;
+  const gap = `[… ${missing}${whereSaved(saved)} …]`;
   return `${output.head}\n\n${gap}\n\n${output.tail.replace(/\n+$/, '')}`;
 };
 

@@ -31,11 +31,11 @@ const bashTool = (options: ShellToolsOptions): Tool => {
   return defineTool({
     name: 'Bash',
     description:
-      'Runs a command with bash and returns its output (stderr joined in) and exit code. Each call ' +
-      'is a new shell: only the working folder is carried over. There is no terminal and stdin is ' +
-      'empty, so give answers as options. Output above 30,000 characters is cut in the middle and ' +
-      'saved to a file. The command and its children are ended at the timeout (default 120,000 ' +
-      'ms). For servers, watchers and long work use run_in_background.',
+      'Runs a command with bash and returns its output (stderr joined in) and exit code. Each ' +
+      'call is a new shell: only the working folder is carried over. There is no terminal and ' +
+      'stdin is empty, so give answers as options. Output above 30,000 characters is cut in the ' +
+      'middle and saved to a file. The command and its children are ended at the timeout ' +
+      '(default 120,000 ms). For servers, watchers and long work use run_in_background.',
     inputSchema: toolSchemas.Bash,
     isReadOnly,
     isConcurrencySafe: (input) => isReadOnly(input) && !MOVES.test(textOf(input, 'command')),
@@ -58,7 +58,8 @@ const bashTool = (options: ShellToolsOptions): Tool => {
 const bashOutputTool = defineTool({
   name: 'BashOutput',
   description:
-    'Shows what a shell in the background has printed since the last look, and whether it still runs.',
+    'Shows what a shell in the background has printed since the last look, and whether it ' +
+    'still runs.',
   inputSchema: toolSchemas.BashOutput,
   isReadOnly: () => true,
   touches: () => ({ kind: 'nothing' }),

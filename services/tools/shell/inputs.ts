@@ -1,4 +1,4 @@
-/** What the shell tools take. Heavy (zod): imported by the implementations and the generator only. */
+/** What the shell tools take. Heavy (zod): for the implementations and the generator only. */
 import { z } from 'zod';
 
 export const bashInput = z.strictObject({

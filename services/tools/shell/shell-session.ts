@@ -25,6 +25,7 @@ export interface BackgroundShell {
   readonly unread: BoundedText;
   /** Undefined while it runs. */
   end: GroupEnd | undefined;
+  /** By KillShell, and nothing of it is alive. */
   wasKilled: boolean;
 }
 
@@ -102,7 +103,7 @@ export class ShellSession {
 
 /** Its shell, or a child that the shell has left behind. */
 export const isRunning = (shell: BackgroundShell): boolean =>
-  shell.end === undefined || (!shell.wasKilled && shell.group.leftovers().length > 0);
+  !shell.wasKilled && (shell.end === undefined || shell.group.leftovers().length > 0);
 
 /** The one of this session, made on first use. */
 export const shellSessionOf = (state: ToolState, cwd: string): ShellSession =>

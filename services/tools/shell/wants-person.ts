@@ -10,12 +10,22 @@ const QUESTIONS: readonly RegExp[] = [
 ];
 
 /** Programs that talk with a person, unless they are told what to do. */
-const TALKERS =
-  /(?:^|[;&|(\n]\s*)(?:sudo\s+)?(vi|vim|nvim|nano|emacs|pico|less|more|most|top|htop|watch|screen|tmux|ssh|telnet|ftp|sftp|passwd|su|fzf)(?=\s|$)/;
+const TALKERS: ReadonlySet<string> = new Set(
+  (
+    'vi vim nvim nano emacs pico less more most top htop watch screen tmux ssh telnet ftp sftp ' +
+    'passwd su fzf'
+  ).split(' '),
+);
+/** Where a program's name stands: at the beginning, or after an operator. */
+const PROGRAMS = /(?:^|[;&|(\n])\s*(?:sudo\s+)?([\w.-]+)(?=\s|$)/g;
 
 /** Programs that serve or watch until somebody ends them. */
-const SERVERS =
-  /\b(?:(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:dev|start|serve|watch)|--watch\b|tail\s+(?:-\w*[fF])|http\.server|runserver|nodemon|docker\s+(?:compose\s+)?logs\s+-f)/;
+const SERVERS: readonly RegExp[] = [
+  /\b(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:dev|start|serve|watch)\b/,
+  /\btail\b[^;&|\n]*\s-\w*[fF]\b/,
+  /\bdocker\s+(?:compose\s+)?logs\s+-f\b/,
+  /\s--watch\b|\bhttp\.server\b|\brunserver\b|\bnodemon\b/,
+];
 
 /** @returns one sentence for the model, or `undefined`. */
 export const deadlineHint = (command: string, lastOutput: string): string | undefined => {
@@ -25,11 +35,12 @@ export const deadlineHint = (command: string, lastOutput: string): string | unde
       'answer as an option (such as --yes) or in a file.'
     );
   }
-  const talker = TALKERS.exec(command)?.[1];
+  const programs = [...command.matchAll(PROGRAMS)].map(([, name]) => name);
+  const talker = programs.find((name) => name !== undefined && TALKERS.has(name));
   if (talker !== undefined) {
     return `${talker} wants a person at a terminal, and there is none: use a way without dialogue.`;
   }
-  if (SERVERS.test(command)) {
+  if (SERVERS.some((server) => server.test(command))) {
     return 'It seems to run until it is ended: start it with run_in_background.';
   }
   return undefined;
