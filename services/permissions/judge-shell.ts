@@ -33,7 +33,10 @@ export interface ShellJudgement {
 export async function judgeShell(source: string, check: PathCheck): Promise<ShellJudgement> {
   await loadShellParser();
   const { home, cwd } = check.place;
-  const reading = readShell(source, { HOME: home, PWD: cwd });
+  // After a `cd` nobody knows it any more.
+  const variables = /\b(cd|pushd|popd)\b/.test(source) ? {} : { PWD: cwd };
+  const reading = readShell(source, { HOME: home, ...variables });
+  const doubts = [...reading.doubts, ...reading.commands.flatMap((one) => hidden(one, check))];
   const folders = foldersOf(reading, check.place);
   const against: Verdict[] = [];
   const permits: Verdict[] = [];
@@ -46,12 +49,12 @@ export async function judgeShell(source: string, check: PathCheck): Promise<Shel
     against.push(judged.against);
     permits.push(judged.permit);
   }
-  const [doubt] = reading.doubts;
+  const [doubt] = doubts;
   if (doubt !== undefined) permits.push(ask(doubt));
   if (permits.length === 0) permits.push(ask('there is nothing in it that can be judged'));
   return {
     against: strictest(against),
-    permit: everythingAllowed(reading, check) ?? strictest(permits),
+    permit: everythingAllowed(doubts, check) ?? strictest(permits),
   };
 }
 
@@ -59,7 +62,7 @@ export async function judgeShell(source: string, check: PathCheck): Promise<Shel
  * A rule for all of Bash means doubts and redirections as well, unless other rules guard something
  * that could hide in them.
  */
-function everythingAllowed({ doubts }: ShellReading, { rules }: PathCheck): Verdict | undefined {
+function everythingAllowed(doubts: readonly string[], { rules }: PathCheck): Verdict | undefined {
   const rule = rules.allow.find((one) => one.tool === 'Bash' && one.spec.kind === 'any');
   if (!rule) return undefined;
   const hasGuards = [...rules.deny, ...rules.ask].some(
@@ -85,6 +88,27 @@ function guardCommand(command: ShellCommand, { rules }: PathCheck): Verdict {
   return asked ? ask(`${byRule('ask', asked)} is about \`${shown(command)}\``, true) : silent;
 }
 
+/** Programs with commands of their own, which may have the names of other programs (`git rm`). */
+const withCommands =
+  /^(git|npm|pnpm|yarn|bun|cargo|go|docker|podman|kubectl|gh|aws|gcloud|az|pip|uv)$/;
+
+/**
+ * No table knows every program that starts others: where the later words of a command are what a
+ * rule guards, somebody should look.
+ */
+function hidden(command: ShellCommand, { rules }: PathCheck): readonly string[] {
+  const { words, isWrapper } = command;
+  if (isWrapper || isReadOnlyWords(command) || withCommands.test(programOf(words))) return [];
+  const guards = [...rules.deny, ...rules.ask].flatMap(({ spec, text }) =>
+    spec.kind === 'command' ? [{ pattern: spec.pattern, text }] : [],
+  );
+  const texts = textsOf(words);
+  const found = guards.find(({ pattern }) =>
+    texts.some((_, at) => at > 0 && guardsWords(pattern, texts.slice(at))),
+  );
+  return found ? [`\`${shown(command)}\` may start what ${found.text} is about`] : [];
+}
+
 /** Enough of a command to recognise it. */
 const SHOWN_CHARS_MAX = 200;
 const shown = ({ words }: ShellCommand) => textsOf(words).join(' ').slice(0, SHOWN_CHARS_MAX);
@@ -98,7 +122,11 @@ async function guardFiles(
   const access = isReadOnlyWords(command) ? 'read' : 'edit';
   const verdicts: Verdict[] = [];
   for (const word of pathWords(command)) {
-    for (const path of placesOf(word, folders)) {
+    const places = placesOf(word, folders);
+    if (places.length === 0 && hasPathRules(check)) {
+      verdicts.push(ask(`what ${word.text} names is not known, and some files are guarded`));
+    }
+    for (const path of places) {
       verdicts.push(
         await (word.kind === 'glob'
           ? guardGlob(path, access, check)
@@ -108,6 +136,9 @@ async function guardFiles(
   }
   return strictest(verdicts);
 }
+
+const hasPathRules = ({ rules }: PathCheck) =>
+  [...rules.deny, ...rules.ask].some(({ spec }) => spec.kind === 'path');
 
 async function permitCommand(
   command: ShellCommand,

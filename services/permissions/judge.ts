@@ -42,7 +42,7 @@ export const createJudge =
     const fileSystem = options.fileSystem ?? diskFileSystem;
     const paths: PathCheck = {
       rules,
-      place: { cwd, home: options.home, fileSystem },
+      place: { cwd, home: options.home, fileSystem, seen: new Map() },
       readable: [...folders, ...(options.readableFolders?.() ?? [])],
       editable: context.mode === 'acceptEdits' ? folders : [],
       tool: tool.name,
@@ -64,7 +64,7 @@ async function decide(look: Look): Promise<PermissionDecision> {
   const { against, permit } = await judgeContent(look);
   const guard = strictest([guardByName(look), against, unreadableGuard(look)]);
   if (guard.kind === 'deny') return denied(tool, guard.because);
-  if (guard.kind === 'ask') return asked(look, guard.because, guard.isFirm);
+  if (guard.kind === 'ask' && guard.isFirm) return asked(look, guard.because, true);
   if (context.mode === 'bypassPermissions') {
     return { behavior: 'allow', because: 'the mode bypassPermissions' };
   }
@@ -75,6 +75,7 @@ async function decide(look: Look): Promise<PermissionDecision> {
     const because = 'the mode plan, in which only reading is allowed';
     return denied(tool, because);
   }
+  if (guard.kind === 'ask') return asked(look, guard.because, false);
   return permit.kind === 'allow'
     ? { behavior: 'allow', because: permit.because }
     : asked(look, permit.kind === 'silent' ? 'no rule allows it' : permit.because, false);
@@ -88,7 +89,10 @@ const denied = (tool: Tool, because: string): PermissionDecision => ({
 
 const asked = ({ tool, context }: Look, because: string, isFirm: boolean): PermissionDecision =>
   context.mode === 'dontAsk'
-    ? denied(tool, `the mode dontAsk, since it would have to be asked about: ${because}`)
+    ? {
+        ...denied(tool, `the mode dontAsk, since it would have to be asked about: ${because}`),
+        ...(isFirm ? {} : { isUnasked: true }),
+      }
     : { behavior: 'ask', because, ...(isFirm ? { isFirm } : {}) };
 
 /** Does a rule without a word on the inside of a call mean this tool? */

@@ -53,6 +53,8 @@ export interface Place {
   readonly cwd: string;
   readonly home: string;
   readonly fileSystem: FileSystem;
+  /** What was looked at for this judgement: many rules have the same folders. Not kept longer. */
+  readonly seen?: Map<string, Promise<SeenPath>>;
 }
 
 /** `~/x` and relative paths as absolute ones, without a look at the disk. */
@@ -61,8 +63,16 @@ export const absolute = (path: string, { cwd, home }: Pick<Place, 'cwd' | 'home'
   return path.startsWith('~/') ? join(home, path.slice(2)) : resolve(cwd, path);
 };
 
-export async function lookAt(path: string, place: Place): Promise<SeenPath> {
+export function lookAt(path: string, place: Place): Promise<SeenPath> {
   const written = absolute(path, place);
+  const known = place.seen?.get(written);
+  if (known) return known;
+  const looked = look(written, place);
+  place.seen?.set(written, looked);
+  return looked;
+}
+
+async function look(written: string, place: Place): Promise<SeenPath> {
   const { real, folder } = await meaning(written, place.fileSystem, LINKS_MAX);
   return { written, real, isFolded: await place.fileSystem.ignoresCase(folder) };
 }

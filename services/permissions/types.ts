@@ -27,6 +27,8 @@ export type PermissionDecision =
       /** The whole query is to stop, after this call has been answered. */
       readonly interrupt?: boolean;
       readonly because: string;
+      /** Only for want of an answer (mode dontAsk): a hook that allows lifts it. */
+      readonly isUnasked?: boolean;
     }
   | {
       readonly behavior: 'ask';

@@ -64,7 +64,10 @@ export function guardsWords(pattern: CommandPattern, words: readonly string[]): 
   const [name = '', ...rest] = words;
   const spellings = name.includes('/') ? [name, name.slice(name.lastIndexOf('/') + 1)] : [name];
   const [patternName = '', ...patternRest] = pattern.words;
-  if (!spellings.some((spelling) => guardsWord(patternName, spelling))) return false;
+  // Where the disk ignores case, `RM` is `rm` as well.
+  const isNamed = (spelling: string) =>
+    guardsWord(patternName.toLowerCase(), spelling.toLowerCase());
+  if (!spellings.some(isNamed)) return false;
   if (inOrder(patternRest, rest, pattern.isPrefix)) return true;
   const isOption = (word: string) => word.startsWith('-') && word !== '-';
   const options = rest.filter(isOption);

@@ -231,9 +231,16 @@ export function pathWords({ words }: ShellCommand): readonly ShellWord[] {
     return /[/.~]/.test(value) ? [{ text: value, kind }] : [];
   });
   const operands = rest.filter((word) => !isOption(word));
+  // `if=/dev/sda`, `@body.json`
+  const inner = operands.flatMap(({ text, kind }) => {
+    const value = /^(?:\w+=|@)(.+)$/.exec(text)?.[1];
+    return value === undefined ? [] : [{ text: value, kind }];
+  });
   const givesPattern = rest.some(({ text }) =>
     /^(-[a-zA-Z]*[ef]|--regexp|--file|--files)/.test(text),
   );
   const skipped = patternFirst.has(name) && !givesPattern ? 1 : 0;
-  return [...operands.slice(skipped), ...values].filter(({ text }) => text !== '' && text !== '-');
+  return [...operands.slice(skipped), ...inner, ...values].filter(
+    ({ text }) => text !== '' && text !== '-',
+  );
 }

@@ -219,6 +219,7 @@ class Reader implements ShellReading {
   #word(word: Word): ShellWord {
     if (!word.parts) {
       const isUser = /^~[^/]/.test(word.text);
+      if (isUser) this.doubts.push(`what ${word.text} stands for is not known`);
       return { text: word.value, kind: isUser ? 'unknown' : 'literal' };
     }
     let text = '';

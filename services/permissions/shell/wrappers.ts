@@ -18,74 +18,61 @@ export type Unwrapped = { readonly doubts: readonly string[] } & (
 /** How a program's own options end and the started command begins. */
 interface Wrapper {
   readonly kind: 'transparent' | 'opaque';
-  /** Options that take the next word as a value. Others stand alone. */
-  readonly valued: readonly string[];
+  /** Options that take a value: the next word, or what is attached to them. */
+  readonly valued?: readonly string[];
+  /** Options that stand alone. Any other leaves a doubt: it could take the next word. */
+  readonly flags?: RegExp;
   /** Words between the options and the command: a duration, a file. */
   readonly operands?: number;
+  /** `NAME=value` may stand before the command. */
+  readonly assigns?: boolean;
   /** Said although the command was found. */
   readonly doubt?: string;
 }
 
 const wrappers: Readonly<Record<string, Wrapper>> = {
-  timeout: { kind: 'transparent', valued: ['-s', '--signal', '-k', '--kill-after'], operands: 1 },
-  nohup: { kind: 'transparent', valued: [] },
-  nice: { kind: 'transparent', valued: ['-n', '--adjustment'] },
-  ionice: { kind: 'transparent', valued: ['-c', '--class', '-n', '--classdata', '-p'] },
-  time: { kind: 'transparent', valued: [] },
+  timeout: {
+    kind: 'transparent',
+    valued: ['-s', '--signal', '-k', '--kill-after'],
+    flags: /^(-[vfp]|--preserve-status|--foreground|--verbose)$/,
+    operands: 1,
+  },
+  nohup: { kind: 'transparent' },
+  nice: { kind: 'transparent', valued: ['-n', '--adjustment'], flags: /^-\d+$/ },
+  ionice: { kind: 'transparent', valued: ['-c', '--class', '-n', '--classdata'], flags: /^-t$/ },
+  time: { kind: 'transparent', flags: /^-[pv]$/ },
   stdbuf: { kind: 'transparent', valued: ['-i', '-o', '-e', '--input', '--output', '--error'] },
-  setsid: { kind: 'transparent', valued: [] },
-  command: { kind: 'transparent', valued: [] },
-  builtin: { kind: 'transparent', valued: [] },
-  exec: { kind: 'transparent', valued: ['-a'] },
-  caffeinate: { kind: 'transparent', valued: ['-t', '-w'] },
+  setsid: { kind: 'transparent', flags: /^(-[cfw]|--ctty|--fork|--wait)$/ },
+  command: { kind: 'transparent', flags: /^-p$/ },
+  builtin: { kind: 'transparent' },
+  exec: { kind: 'transparent', valued: ['-a'], flags: /^-[cl]+$/ },
+  caffeinate: { kind: 'transparent', valued: ['-t', '-w'], flags: /^-[dimsu]+$/ },
+  env: {
+    kind: 'transparent',
+    valued: ['-u', '--unset'],
+    flags: /^(-|-i|--ignore-environment|-0|--null)$/,
+    assigns: true,
+  },
   sudo: {
     kind: 'opaque',
-    valued: [
-      '-u',
-      '--user',
-      '-g',
-      '--group',
-      '-h',
-      '--host',
-      '-p',
-      '--prompt',
-      '-C',
-      '-D',
-      '-R',
-      '-T',
-      '-U',
-    ],
+    valued: ['-u', '--user', '-g', '--group', '-h', '--host', '-p', '--prompt', '-C', '-T', '-U'],
+    flags: /^-[AbEHkKnPSV]+$/,
+    assigns: true,
   },
-  doas: { kind: 'opaque', valued: ['-u', '-C'] },
-  env: { kind: 'transparent', valued: ['-u', '--unset'] },
+  doas: { kind: 'opaque', valued: ['-u', '-C'], flags: /^-[nL]$/ },
   xargs: {
     kind: 'opaque',
-    valued: [
-      '-I',
-      '-i',
-      '-n',
-      '-P',
-      '-L',
-      '-l',
-      '-d',
-      '-E',
-      '-s',
-      '-a',
-      '--max-args',
-      '--max-procs',
-      '--delimiter',
-      '--arg-file',
-      '--replace',
-    ],
+    valued: ['-I', '-n', '-P', '-L', '-d', '-E', '-s', '-a', '--max-args', '--max-procs'],
+    flags: /^(-[0rtpxo]+|--null|--no-run-if-empty|--verbose)$/,
     doubt: 'xargs adds arguments that are not known',
   },
-  watch: { kind: 'opaque', valued: ['-n', '--interval'] },
-  strace: { kind: 'opaque', valued: ['-e', '-o', '-p', '-s', '-u'] },
-  flock: { kind: 'opaque', valued: ['-w', '--timeout', '-E'], operands: 1 },
-  taskset: { kind: 'opaque', valued: [], operands: 1 },
-  chrt: { kind: 'opaque', valued: [], operands: 1 },
-  unshare: { kind: 'opaque', valued: [] },
-  chroot: { kind: 'opaque', valued: [], operands: 1 },
+  watch: { kind: 'opaque', valued: ['-n', '--interval'], flags: /^-[bcdegtx]+$/ },
+  strace: { kind: 'opaque', valued: ['-e', '-o', '-p', '-s', '-u'], flags: /^-[fqvy]+$/ },
+  flock: { kind: 'opaque', valued: ['-w', '--timeout', '-E'], flags: /^-[nsxuo]$/, operands: 1 },
+  taskset: { kind: 'opaque', operands: 1 },
+  chrt: { kind: 'opaque', flags: /^-[bfior]$/, operands: 1 },
+  unshare: { kind: 'opaque' },
+  chroot: { kind: 'opaque', operands: 1 },
 };
 
 const shells = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'ash', 'fish']);
@@ -125,22 +112,33 @@ function unwrapOptions(name: string, wrapper: Wrapper, words: readonly ShellWord
   for (; at < words.length; at++) {
     const { text = '', kind } = words[at] ?? {};
     if (kind === 'unknown') return none([...doubts, `the options of ${name} are not known`]);
-    if (text === '--') {
+    if (wrapper.assigns && /^\w+=/.test(text)) {
+      doubts.push(`${text} changes the environment`);
+      continue;
+    }
+    const option = readOption(text, wrapper);
+    if (option === 'none') break;
+    if (name === 'command' && /^-[vV]+$/.test(text)) return none(); // only looks it up
+    if (option === 'end') {
       at += 1;
       break;
     }
-    if (name === 'env' && /^\w+=/.test(text)) {
-      doubts.push(`${text} changes the environment`);
-    } else if (name === 'env' && /^(-[a-zA-Z]*[SC]|--split-string|--chdir)/.test(text)) {
-      return none([...doubts, `env ${text} can start more than can be judged`]);
-    } else if (!text.startsWith('-') || text === '-') break;
-    else if (name === 'command' && /^-[a-z]*[vV]/.test(text))
-      return none(); // only looks it up
-    else if (wrapper.valued.includes(text)) at += 1;
+    if (option === 'unknown') doubts.push(`what ${text} of ${name} means is not known`);
+    if (option === 'takesNext') at += 1;
   }
   at += wrapper.operands ?? 0;
   if (at >= words.length) return none(doubts); // starts nothing: `env`, `nice`
+  if (words[at]?.text.startsWith('-')) doubts.push(`what ${name} starts is not known`);
   return { kind: wrapper.kind, at, doubts };
+}
+
+function readOption(text: string, { valued = [], flags }: Wrapper) {
+  if (text === '--') return 'end';
+  if (flags?.test(text)) return 'alone';
+  if (!text.startsWith('-') || text === '-') return 'none';
+  if (valued.includes(text)) return 'takesNext';
+  const [name = ''] = text.startsWith('--') ? text.split('=', 1) : [text.slice(0, 2)];
+  return valued.includes(name) ? 'alone' : 'unknown';
 }
 
 function unwrapShell(name: string, words: readonly ShellWord[]): Unwrapped {

@@ -139,7 +139,10 @@ async function decide(
   const judged = await judge(call, deps);
   const hook = verdict.permission;
   switch (judged.behavior) {
-    case 'deny': // a rule: no hook lifts it
+    case 'deny': // by a rule: no hook lifts it
+      if (hook?.decision === 'allow' && judged.isUnasked === true) {
+        return { kind: 'yes', input: call.input, isEdited: false };
+      }
       return no(judged.message, judged.interrupt);
     case 'allow': {
       const edited = await edit(call, judged.updatedInput, 'a permission rule');

@@ -178,6 +178,7 @@ describe('hooks before a call', () => {
     };
     expect(await run(asks)).toBe(1);
     expect(await run(denies)).toBe(0);
+    expect(await run(async () => ({ ...(await denies()), isUnasked: true }))).toBe(1);
     expect(await run(async () => ({ behavior: 'ask', because: 'a rule', isFirm: true }))).toBe(0);
   });
 
