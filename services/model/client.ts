@@ -1,13 +1,14 @@
 /**
  * The client for the Messages API: the official SDK, loaded at the first request, with everything
  * that it would do by itself switched off (retries, credentials from the environment or from
- * disk, logs to stdout, telemetry).
+ * disk, logs to stdout, warnings of retired models on stderr, telemetry).
  *
- * Two things of the SDK's stay: it adds the headers of `ANTHROPIC_CUSTOM_HEADERS`, and it warns of
- * retired models on stderr. A proxy is not our business: Node's `fetch` follows `HTTPS_PROXY` when
- * it is told to (`NODE_USE_ENV_PROXY=1`, from 22.21 and 24.5 on); elsewhere a host injects `fetch`.
+ * One thing of the SDK's stays: it adds the headers of `ANTHROPIC_CUSTOM_HEADERS`. A proxy is not
+ * our business: Node's `fetch` follows `HTTPS_PROXY` when it is told to (`NODE_USE_ENV_PROXY=1`,
+ * from 22.21 and 24.5 on); elsewhere a host injects `fetch`.
  */
 import type Anthropic from '@anthropic-ai/sdk';
+import type { Stream } from '@anthropic-ai/sdk/core/streaming';
 import type { ModelClient } from './types.ts';
 import { defaultWatchLimits, watchBytes } from './watchdog.ts';
 
@@ -38,7 +39,14 @@ export function createClient(options: ClientOptions): ModelClient {
   };
   return {
     messages: {
-      create: async (body, request) => (await load()).messages.create(body, request),
+      // Not `messages.create`: that one writes to the console when a model is about to retire, and a
+      // host's stderr is not ours. What it adds beside is for calls that do not stream.
+      create: async (body, request) =>
+        (await load()).post<Stream<Anthropic.RawMessageStreamEvent>>('/v1/messages', {
+          body,
+          ...request,
+          stream: true,
+        }),
       countTokens: async (body, request) => (await load()).messages.countTokens(body, request),
     },
   };

@@ -1,17 +1,27 @@
 /**
  * A story: the real engine in a folder of its own, over real HTTP against the scripted server. What
  * the host heard comes back as one line a message, so that a test can show the whole output.
+ *
+ * Whatever a story is about, some things hold in each: every request was legal, each prompt is
+ * named by one result, what was shown and not taken back is what stands, the results have the usage
+ * that the server told, and nothing leaks (`invariantsOf`).
  */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Prompt } from '../../src/config.ts';
-import { engineFromOptions, type Options } from '../../src/options.ts';
-import type { QueryEngine } from '../../src/query-engine.ts';
+import type { QueryLimits } from '../../machines/limits.ts';
+import type { LogMessage } from '../../services/messages.ts';
+import type { Prompt, QueryEngineConfig } from '../../src/config.ts';
+import { configFromOptions, type Options } from '../../src/options.ts';
+import { QueryEngine } from '../../src/query-engine.ts';
 import type { ReceivedRequest } from '../../src/testing/received-request.ts';
 import type { Script } from '../../src/testing/script.ts';
 import { createScriptedServer, type ScriptedServer } from '../../src/testing/scripted-server.ts';
 import type { SDKMessage, SDKResultMessage } from '../../src/wire.ts';
+import { agreedBy, brokenInvariants, warningsDuring } from './invariants.ts';
+import { lineOf } from './lines.ts';
+
+export { heard, lineOf } from './lines.ts';
 
 export interface Place {
   readonly cwd: string;
@@ -19,17 +29,30 @@ export interface Place {
   readonly server: ScriptedServer;
 }
 
+/** Things that hold in every story but the one whose point is that they do not. */
+export type Invariant = 'legal' | 'usage' | 'view' | 'warnings' | 'script';
+
 export interface Story {
   readonly script: Script | ((place: Pick<Place, 'cwd' | 'home'>) => Script);
   /** Each is a turn of one session. Default: one, `do it`. */
   readonly prompts?: readonly Prompt[];
   readonly options?: Options | ((place: Place) => Options);
+  /** Bounds that have no option: small, so that an ending is near. */
+  readonly limits?: Partial<QueryLimits>;
+  /** Fields of the engine's configuration, over what the options make of it. */
+  readonly config?: (config: QueryEngineConfig, place: Place) => Partial<QueryEngineConfig>;
   readonly environment?: Readonly<Record<string, string>>;
   readonly prepare?: (place: Place) => void;
   /** Called for each message, as it comes. */
-  readonly during?: (message: SDKMessage, engine: QueryEngine, place: Place) => void | Promise<void>;
-  /** Rules that the story means to break. */
-  readonly lenient?: boolean;
+  readonly during?: (
+    message: SDKMessage,
+    engine: QueryEngine,
+    place: Place,
+  ) => void | Promise<void>;
+  /** Before the engine is closed. */
+  readonly after?: (engine: QueryEngine, place: Place) => void | Promise<void>;
+  /** What this story means to break. */
+  readonly except?: readonly Invariant[];
   readonly check?: (told: Told) => void | Promise<void>;
 }
 
@@ -39,10 +62,12 @@ export interface Told extends Place {
   readonly lines: readonly string[];
   readonly results: readonly SDKResultMessage[];
   readonly last: SDKResultMessage;
-  /** Bodies of the loop's requests. */
+  /** The loop's requests. */
   readonly requests: readonly ReceivedRequest[];
   /** Reasons for which the turns went on. */
   readonly transitions: readonly string[];
+  /** What stands in the end, oldest first. */
+  readonly history: readonly LogMessage[];
 }
 
 /** Tells a story to its end. The folders are gone when it returns, after `check`. */
@@ -58,8 +83,6 @@ export async function tell(story: Story): Promise<Told> {
   try {
     story.prepare?.(place);
     const told = await run(story, place);
-    const broken = server.violations.map(({ rule, message }) => `${rule}: ${message}`);
-    if (!story.lenient && broken.length > 0) throw new Error(`illegal request: ${broken[0]}`);
     await story.check?.(told);
     return told;
   } finally {
@@ -68,9 +91,13 @@ export async function tell(story: Story): Promise<Told> {
   }
 }
 
-async function run(story: Story, place: Place): Promise<Told> {
+/** An engine for a story's place, for tests that drive it themselves. */
+export async function engineFor(
+  story: Pick<Story, 'options' | 'limits' | 'config' | 'environment'>,
+  place: Place,
+): Promise<QueryEngine> {
   const options = typeof story.options === 'function' ? story.options(place) : story.options;
-  const engine = await engineFromOptions(
+  const config = await configFromOptions(
     {
       cwd: place.cwd,
       model: 'claude-sonnet-4-5',
@@ -83,13 +110,23 @@ async function run(story: Story, place: Place): Promise<Told> {
       ANTHROPIC_BASE_URL: place.server.url,
       ANTHROPIC_API_KEY: 'a key of no value',
       ESCAPEMENT_HOME: place.home,
-      ESCAPEMENT_RETRY_BASE_MS: '5',
+      ESCAPEMENT_RETRY_BASE_MS: '2',
       PATH: process.env.PATH ?? '',
       HOME: place.home,
       ...story.environment,
     },
   );
+  const own = story.config?.(config, place);
+  const limits = { ...config.limits, ...own?.limits, ...story.limits };
+  return new QueryEngine({ ...config, ...own, limits });
+}
+
+async function run(story: Story, place: Place): Promise<Told> {
+  const engine = await engineFor(story, place);
+  const agreed = agreedBy(engine);
+  const warnings = warningsDuring();
   const messages: SDKMessage[] = [];
+  let history: readonly LogMessage[] = [];
   try {
     for (const prompt of story.prompts ?? ['do it']) {
       for await (const message of engine.submitMessage(prompt)) {
@@ -97,86 +134,35 @@ async function run(story: Story, place: Place): Promise<Told> {
         await story.during?.(message, engine, place);
       }
     }
+    history = engine.messages;
+    await story.after?.(engine, place);
   } finally {
     await engine.close();
+    warnings.stop();
   }
   const results = messages.filter((message) => message.type === 'result');
   const last = results.at(-1);
   if (!last) throw new Error('the story has no result');
+  const lines = messages.map(lineOf);
+  const except = story.except ?? [];
+  const prompts = story.prompts?.length ?? 1;
+  const facts = { messages, results, prompts, history, agreed, server: place.server };
+  const broken = brokenInvariants({ ...facts, warnings: warnings.list }).filter(
+    ({ name }) => !except.includes(name as Invariant),
+  );
+  if (broken[0]) {
+    throw new Error(`${broken[0].name}: ${broken[0].detail}\nthe story:\n  ${lines.join('\n  ')}`);
+  }
   return {
     ...place,
     messages,
-    lines: messages.map(lineOf),
+    lines,
     results,
     last,
+    history,
     requests: place.server.requestsOf('loop'),
     transitions: messages.flatMap((message) =>
       message.type === 'system' && message.subtype === 'transition' ? [message.reason] : [],
     ),
   };
-}
-
-/** What a message says, in a line. */
-export function lineOf(message: SDKMessage): string {
-  switch (message.type) {
-    case 'assistant': {
-      const [block] = message.message.content;
-      const what =
-        block?.type === 'text'
-          ? `says ${JSON.stringify(block.text)}`
-          : block?.type === 'tool_use'
-            ? `calls ${block.name} ${JSON.stringify(block.input)}`
-            : `${block?.type}`;
-      const replaces = message.supersedes?.length ? ` (replaces ${message.supersedes.length})` : '';
-      return message.error ? `error ${message.error}` : `model ${what}${replaces}`;
-    }
-    case 'user': {
-      const { content } = message.message;
-      if (typeof content === 'string') return `user ${JSON.stringify(content)}`;
-      return content
-        .map((block) =>
-          block.type === 'tool_result'
-            ? `result${block.is_error ? ' (error)' : ''} ${JSON.stringify(textOf(block.content))}`
-            : block.type === 'text'
-              ? `nudge ${JSON.stringify(block.text)}`
-              : block.type,
-        )
-        .join(' + ');
-    }
-    case 'stream_event':
-      return 'stream_event';
-    case 'tombstone':
-      return 'taken back';
-    case 'tool_progress':
-      return `progress ${message.tool_name}`;
-    case 'result':
-      return `end ${message.terminal_reason}${message.is_error ? ' (error)' : ''} ${JSON.stringify(message.result)}`;
-    case 'system':
-      return systemLine(message);
-  }
-}
-
-function systemLine(message: Extract<SDKMessage, { type: 'system' }>): string {
-  switch (message.subtype) {
-    case 'transition':
-      return `→ ${message.reason}`;
-    case 'api_retry':
-      return `retry ${message.attempt}/${message.max_retries} ${message.error_status ?? '-'}`;
-    case 'status':
-      return `status ${message.status}`;
-    case 'informational':
-      return `${message.level} ${message.content}`;
-    case 'model_fallback':
-      return `fallback ${message.original_model} → ${message.fallback_model}`;
-    default:
-      return message.subtype;
-  }
-}
-
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content
-    .map((block: { type: string; text?: string }) => block.text ?? `[${block.type}]`)
-    .join('\n');
 }

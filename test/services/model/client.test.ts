@@ -78,6 +78,18 @@ describe('our own client', () => {
     for (const spy of spies) expect(spy).not.toHaveBeenCalled();
   });
 
+  it('does not warn on the console of a model that is about to retire', async () => {
+    const warn = vi.spyOn(console, 'warn');
+    onTestFinished(() => warn.mockRestore());
+    const thinking = { type: 'enabled', budgetTokens: 1_024 } as const;
+    for (const model of ['claude-3-opus-20240229', 'claude-sonnet-4-5', 'claude-opus-4-6']) {
+      const { url } = await serve(fixture('text'));
+      const service = createCallModel({ client: createClient({ apiKey: 'K', baseURL: url }) });
+      for await (const event of service(requestFor({ model, thinking }))) void event;
+    }
+    expect(warn).not.toHaveBeenCalled();
+  });
+
   it('is not loaded before it is used', () => {
     // What a module imports at its top is what costs the start; types cost nothing.
     for (const file of readdirSync('services/model')) {

@@ -1,0 +1,152 @@
+/** What holds in every story, whatever happens in it. */
+import type { QueryOutput } from '../../machines/events.ts';
+import type { LogMessage } from '../../services/messages.ts';
+import type { QueryEngine } from '../../src/query-engine.ts';
+import type { ScriptedServer } from '../../src/testing/scripted-server.ts';
+import type { SDKMessage, SDKResultMessage } from '../../src/wire.ts';
+
+export interface Facts {
+  readonly messages: readonly SDKMessage[];
+  readonly results: readonly SDKResultMessage[];
+  /** Number of prompts that were submitted. */
+  readonly prompts: number;
+  readonly history: readonly LogMessage[];
+  /** What the chart agreed to, in this order: the history with every compaction undone. */
+  readonly agreed: readonly string[];
+  readonly server: ScriptedServer;
+  readonly warnings: readonly string[];
+}
+
+export interface Broken {
+  readonly name: string;
+  readonly detail: string;
+}
+
+/** Uuids of all that became history, as the chart says it. Compactions take nothing from it. */
+export function agreedBy(engine: QueryEngine): readonly string[] {
+  const agreed: string[] = [];
+  engine.inspect = ({ type, actorRef, rootId }) => {
+    if (type !== '@xstate.actor' || actorRef.sessionId !== rootId) return;
+    const root = actorRef as unknown as { on(type: '*', f: (word: QueryOutput) => void): void };
+    root.on('*', (word) => {
+      if (word.type === 'agreed') agreed.push(...word.messages.map(({ uuid }) => uuid));
+    });
+  };
+  return agreed;
+}
+
+/** Warnings of the process (listeners that pile up) and of libraries that use the console. */
+export function warningsDuring() {
+  const list: string[] = [];
+  const note = (warning: Error) => list.push(`${warning.name}: ${warning.message}`);
+  const { warn, error } = console;
+  console.warn = (...words) => list.push(words.join(' '));
+  console.error = (...words) => list.push(words.join(' '));
+  process.on('warning', note);
+  return {
+    list: list as readonly string[],
+    stop: () => {
+      process.off('warning', note);
+      Object.assign(console, { warn, error });
+    },
+  };
+}
+
+/** What the host has seen of the conversation, without what was taken back. */
+export function viewOf(messages: readonly SDKMessage[]): readonly string[] {
+  const view = new Set<string>();
+  for (const message of messages) {
+    if (message.type === 'assistant' && message.error === undefined) view.add(message.uuid);
+    if (message.type === 'user' && !message.isReplay) view.add(message.uuid);
+    if (message.type === 'tombstone') view.delete(message.message.uuid);
+  }
+  return [...view];
+}
+
+/** Text of the deltas that were shown and not taken back, by the message that they belong to. */
+export function deltasOf(messages: readonly SDKMessage[]): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (const message of messages) {
+    if (message.type === 'tombstone') texts.delete(message.message.uuid);
+    if (message.type !== 'stream_event' || message.message_uuid === undefined) continue;
+    const { delta } = message.event as { delta?: { text?: string } };
+    const before = texts.get(message.message_uuid) ?? '';
+    texts.set(message.message_uuid, before + (delta?.text ?? ''));
+  }
+  return texts;
+}
+
+/** Text of the model's messages that stand, by uuid. */
+export function standingTexts(messages: readonly SDKMessage[]): ReadonlyMap<string, string> {
+  const view = new Set(viewOf(messages));
+  return new Map(
+    messages.flatMap((message) => {
+      if (message.type !== 'assistant' || !view.has(message.uuid)) return [];
+      const [block] = message.message.content;
+      return [[message.uuid, block?.type === 'text' ? block.text : '']];
+    }),
+  );
+}
+
+const checks: Readonly<Record<string, (facts: Facts) => string | undefined>> = {
+  /** The strict server took every request. */
+  legal: ({ server }) => {
+    const [first] = server.violations;
+    return first && `request ${first.request} breaks ${first.rule}: ${first.message}`;
+  },
+  /** The story itself makes sense. */
+  script: ({ server }) => server.scriptErrors[0],
+  /** Each prompt is named by exactly one result, and each turn has one. */
+  results: ({ results, prompts }) => {
+    if (results.length !== prompts) return `${results.length} results for ${prompts} prompts`;
+    const named = results.flatMap(({ user_message_uuids: uuids }) => uuids);
+    return new Set(named).size === named.length ? undefined : 'a prompt is named twice';
+  },
+  /** `success` is said of nothing that is an error, and an error says what it is. */
+  honest: ({ results }) =>
+    results
+      .filter((r) => r.is_error === (r.subtype === 'success') || r.is_error !== r.errors.length > 0)
+      .map((r) => `${r.terminal_reason}: ${r.subtype}, ${r.errors.length} errors`)[0],
+  /** The host's view without what was taken back is the history with compactions undone. */
+  view: ({ messages, agreed }) => differenceOf(viewOf(messages), agreed),
+  /** Deltas that were not taken back are the text of what stands. */
+  deltas: ({ messages }) => {
+    const deltas = deltasOf(messages);
+    if (deltas.size === 0) return undefined;
+    return differenceOf(
+      [...deltas].filter(([, text]) => text !== '').map((pair) => pair.join(' ')),
+      [...standingTexts(messages)].filter(([, text]) => text !== '').map((pair) => pair.join(' ')),
+    );
+  },
+  /** No call of the model stays without an answer in what stands. */
+  answered: ({ history, results }) => {
+    const answers = new Set(history.flatMap((m) => (m.kind === 'tool_result' ? m.toolUseId : [])));
+    const deferred = results.at(-1)?.deferred_tool_use?.id;
+    const open = history.find(
+      ({ kind, toolUseId: id }) => kind === 'tool_use' && !answers.has(id) && id !== deferred,
+    );
+    return open && `the call ${open.toolUseId} has no answer`;
+  },
+  /** The results add up to what the server told, broken answers included. */
+  usage: ({ results, server }) => {
+    const told = server.billed({ includingBroken: true });
+    const fields = Object.keys(told) as (keyof typeof told)[];
+    const sum = (field: keyof typeof told) => results.reduce((n, r) => n + r.usage[field], 0);
+    const wrong = fields.find((field) => sum(field) !== told[field]);
+    return wrong && `${wrong} is ${sum(wrong)} in the results, the server told ${told[wrong]}`;
+  },
+  warnings: ({ warnings }) => warnings[0],
+};
+
+function differenceOf(shown: readonly string[], stands: readonly string[]): string | undefined {
+  const at = [...shown, ...stands].findIndex((_, i) => shown[i] !== stands[i]);
+  if (at < 0) return undefined;
+  return `at ${at} the host has ${shown[at]}, the history ${stands[at]} (${shown.length} and ${stands.length})`;
+}
+
+/** Which of the things that always hold do not. Empty: all is well. */
+export const brokenInvariants = (facts: Facts): readonly Broken[] =>
+  Object.entries(checks).flatMap(([name, check]) => {
+    const detail = check(facts);
+    return detail === undefined ? [] : [{ name, detail }];
+  });
