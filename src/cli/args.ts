@@ -1,12 +1,16 @@
 /** From words on the command line to what is to be done. Touches no file and no network. */
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import type { PermissionMode } from '../../services/permissions/types.ts';
 import type { Options } from '../options.ts';
-import type { SettingSource } from '../settings.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
-
-export type OutputFormat = 'text' | 'json' | 'stream-json';
+import {
+  type Flags,
+  helpText,
+  ignoredOf,
+  type OutputFormat,
+  parseFlags,
+  refuseFlags,
+  settingSources,
+} from './flags.ts';
 
 /** What the command line asks for. */
 export type Invocation =
@@ -42,231 +46,6 @@ export interface Terminal {
   readonly cwd: string;
   readonly stdinIsTTY: boolean;
   readonly stdoutIsTTY: boolean;
-}
-
-/** Modes that other programs name and that are ours under another name. */
-const modeAliases: Readonly<Record<string, PermissionMode>> = { manual: 'default' };
-const permissionModes: readonly PermissionMode[] = [
-  'default',
-  'acceptEdits',
-  'plan',
-  'dontAsk',
-  'bypassPermissions',
-];
-const settingSources: readonly SettingSource[] = ['user', 'project', 'local'];
-
-/** Flags of the official SDK that cannot be obeyed: silence would be a lie. Flag → what to say. */
-const refusedFlags: Readonly<Record<string, string>> = {
-  agent: 'use --system-prompt and --tools for the main agent',
-  channels: 'remove it',
-  'managed-settings': 'put managed settings into a file that --settings names',
-  'plugin-dir': 'plugins are not supported; MCP servers go into --mcp-config',
-  'plugin-dir-no-mcp': 'plugins are not supported',
-  'project-config-root': 'start in that folder, or name its settings with --settings',
-  'resume-drops-turn': 'use --resume-session-at',
-  'session-mirror': 'the transcript is a file below ESCAPEMENT_HOME; read it there',
-};
-/** Hints of the official SDK that change nothing here; `--debug` tells that they were ignored. */
-const ignoredFlags: readonly string[] = [
-  'betas',
-  'debug-file',
-  'effort',
-  'initialize-fields',
-  'permission-prompts',
-  'thinking-display',
-  'workload',
-];
-const ignoredSwitches: readonly string[] = [
-  'await-initialize',
-  'managed-settings-in-initialize',
-  'strict-mcp-config',
-];
-
-function positiveNumber(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value) || value <= 0) {
-    throw new InvalidArgumentError('A number above 0 is needed.');
-  }
-  return value;
-}
-function wholeNumber(text: string): number {
-  const value = positiveNumber(text);
-  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('A whole number is needed.');
-  return value;
-}
-function jsonObject(text: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new InvalidArgumentError(`Not JSON: ${(error as Error).message}.`);
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidArgumentError('A JSON object is needed.');
-  }
-  return value as Readonly<Record<string, unknown>>;
-}
-/** `a,b` and `a b` and a flag twice are the same list; commas in `Bash(x,y)` belong to the rule. */
-function toolList(text: string, before: readonly string[] = []): readonly string[] {
-  const words = text.match(/(?:\([^)]*\)|[^,\s(])+/g) ?? [];
-  return [...before, ...words];
-}
-function textList(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
-}
-function sourceList(text: string): readonly SettingSource[] {
-  const names = text.split(',').map((name) => name.trim());
-  return names
-    .filter((name) => name !== '')
-    .map((name) => {
-      const source = settingSources.find((known) => known === name);
-      if (!source) throw new InvalidArgumentError(`Known sources: ${settingSources.join(', ')}.`);
-      return source;
-    });
-}
-function permissionMode(text: string): PermissionMode {
-  const mode = permissionModes.find((known) => known === text) ?? modeAliases[text];
-  if (!mode) throw new InvalidArgumentError(`Known modes: ${permissionModes.join(', ')}.`);
-  return mode;
-}
-
-/** Values as commander keeps them, by the camel-cased flag. */
-interface Flags {
-  readonly print?: true;
-  readonly outputFormat?: OutputFormat;
-  readonly inputFormat?: 'text' | 'stream-json';
-  readonly verbose?: true;
-  readonly debug?: true;
-  readonly model?: string;
-  readonly fallbackModel?: string;
-  readonly systemPrompt?: string;
-  readonly appendSystemPrompt?: string;
-  readonly tools?: readonly string[];
-  readonly allowedTools?: readonly string[];
-  readonly disallowedTools?: readonly string[];
-  readonly permissionMode?: PermissionMode;
-  readonly allowDangerouslySkipPermissions?: true;
-  readonly dangerouslySkipPermissions?: true;
-  readonly permissionPromptTool?: string;
-  readonly settings?: string;
-  readonly settingSources?: readonly SettingSource[];
-  readonly trust?: true;
-  readonly addDir?: readonly string[];
-  readonly mcpConfig?: readonly string[];
-  readonly maxTurns?: number;
-  readonly maxBudgetUsd?: number;
-  readonly taskBudget?: number;
-  readonly jsonSchema?: Readonly<Record<string, unknown>>;
-  readonly thinking?: 'adaptive' | 'disabled';
-  readonly maxThinkingTokens?: number;
-  readonly includePartialMessages?: true;
-  readonly includeHookEvents?: true;
-  readonly replayUserMessages?: true;
-  readonly continue?: true;
-  readonly resume?: string;
-  readonly resumeSessionAt?: string;
-  readonly forkSession?: true;
-  readonly sessionId?: string;
-  /** `--no-session-persistence`. */
-  readonly sessionPersistence: boolean;
-  readonly bare?: true;
-}
-
-/** The flags, in the order in which the help shows them. */
-function makeCommand(): Command {
-  const command = new Command('escapement')
-    .description('The agent query engine as a statechart that you can see, test and embed.')
-    .usage('[options] [prompt]')
-    .argument('[prompt...]', 'what to do; piped text is added to it')
-    .version(VERSION, '-v, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', helpAfter)
-    .allowExcessArguments(true)
-    .exitOverride()
-    .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} });
-  const add = (flags: string, text: string, parse?: (text: string, before?: never) => unknown) => {
-    const option = new Option(flags, text);
-    command.addOption(parse ? option.argParser(parse as never) : option);
-  };
-  const choose = (flags: string, text: string, choices: readonly string[]) =>
-    command.addOption(new Option(flags, text).choices(choices));
-  add('-p, --print', 'answer one prompt and end');
-  choose('--output-format <format>', 'of the answer', ['text', 'json', 'stream-json']);
-  choose('--input-format <format>', 'stream-json: prompts as JSON lines', ['text', 'stream-json']);
-  add('--model <model>', 'the model');
-  add('--fallback-model <model>', 'takes over when the model is overloaded');
-  add('--system-prompt <text>', 'instead of the default system prompt');
-  add('--append-system-prompt <text>', 'after the system prompt');
-  add('--tools <names...>', 'built-in tools to offer; empty: none', toolList);
-  add('--allowedTools, --allowed-tools <rules...>', 'calls that need no question', toolList);
-  add('--disallowedTools, --disallowed-tools <rules...>', 'calls that are refused', toolList);
-  add('--permission-mode <mode>', permissionModes.join(' | '), permissionMode);
-  add('--allow-dangerously-skip-permissions', 'lets a host switch to bypassPermissions');
-  add('--dangerously-skip-permissions', 'run every call without a question');
-  add('--permission-prompt-tool <name>', 'stdio: ask the host over the control channel');
-  add('--settings <file-or-json>', 'more settings');
-  add('--setting-sources <sources>', 'which settings files count: user,project,local', sourceList);
-  add('--trust', "this folder's own hooks, rules and servers may act");
-  add('--add-dir <folders...>', 'more folders that count as inside', textList);
-  add('--mcp-config <files-or-json...>', 'servers of tools', textList);
-  add('--max-turns <count>', 'bound of model calls that continue the work', wholeNumber);
-  add('--max-budget-usd <amount>', 'bound of what a turn may cost', positiveNumber);
-  add('--task-budget <tokens>', 'tokens that the model is told it may spend', wholeNumber);
-  add('--json-schema <schema>', 'shape of the answer', jsonObject);
-  choose('--thinking <mode>', 'adaptive | disabled', ['adaptive', 'disabled']);
-  add('--max-thinking-tokens <tokens>', 'a fixed budget for thinking', wholeNumber);
-  add('--include-partial-messages', 'the deltas of answers, too');
-  add('--include-hook-events', 'what hooks do, too');
-  add('--replay-user-messages', 'prompts come back on the output');
-  add('-c, --continue', 'go on with the newest session of this folder');
-  add('-r, --resume <session>', 'go on with this session');
-  add('--resume-session-at <uuid>', 'go on after this message of it');
-  add('--fork-session', 'go on under a new session id');
-  add('--session-id <uuid>', 'the id of the new session');
-  add('--no-session-persistence', 'write no transcript');
-  add('--bare', 'for scripts: no waiting for the disk, no memory files');
-  add('--verbose', 'accepted for other programs; stream-json is always complete');
-  add('-d, --debug', 'say on stderr what is ignored and sent');
-  for (const name of [...ignoredFlags, ...Object.keys(refusedFlags)]) {
-    command.addOption(new Option(`--${name} <value>`).hideHelp());
-  }
-  for (const name of ignoredSwitches) command.addOption(new Option(`--${name}`).hideHelp());
-  return command;
-}
-
-const helpAfter = `
-Other commands:
-  escapement demo ["prompt"]      without a key: a scripted model fixes a failing test in a scratch folder
-  escapement mock-server          the scripted Messages API server, for your own tests
-
-Exit codes: 0; 1 when the last result is an error; 2 for wrong usage; 130, 143, 129 after SIGINT,
-SIGTERM, SIGHUP. Environment: ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL, and docs/environment.md.
-`;
-
-/** The help, without running anything. */
-export const helpText = (): string => {
-  const command = makeCommand();
-  let text = '';
-  command.configureOutput({
-    writeOut: (part) => {
-      text += part;
-    },
-  });
-  command.outputHelp();
-  return text;
-};
-
-function parseFlags(argv: readonly string[]): { flags: Flags; words: readonly string[] } {
-  const command = makeCommand();
-  try {
-    command.parse([...argv], { from: 'user' });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    // commander's sentence begins with "error: " and may carry a suggestion on a second line.
-    const cause = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ');
-    throw new UsageError(`${cause}. See escapement --help`.replace(/([.)])\. See/, '$1 See'));
-  }
-  return { flags: command.opts<Flags>(), words: command.args };
 }
 
 /** Options that are only there when their flag was given: an absent one is not `undefined`. */
@@ -316,18 +95,6 @@ function toolsOf(names: readonly string[]): NonNullable<Options['tools']> {
     : names;
 }
 
-/** Flags that are known and cannot be obeyed. */
-function refuseFlags(flags: Flags): void {
-  for (const [name, remedy] of Object.entries(refusedFlags)) {
-    if (isGiven(flags, name)) throw new UsageError(`--${name} is not supported: ${remedy}`);
-  }
-}
-
-function isGiven(flags: Flags, name: string): boolean {
-  const key = name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-  return (flags as unknown as Readonly<Record<string, unknown>>)[key] !== undefined;
-}
-
 /**
  * Reads the command line (without `node` and the script).
  * @throws UsageError for everything that cannot be understood.
@@ -342,7 +109,7 @@ export function parseArguments(argv: readonly string[], terminal: Terminal): Par
   const { flags, words } = parseFlags(argv);
   refuseFlags(flags);
   const mcpConfig = flags.mcpConfig ?? [];
-  const ignored = [...ignoredFlags, ...ignoredSwitches].filter((name) => isGiven(flags, name));
+  const ignored = ignoredOf(flags);
   const options = optionsOf(flags, terminal.cwd);
   const debug = flags.debug === true;
   const prompt = words.length > 0 ? words.join(' ') : undefined;

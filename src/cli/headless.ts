@@ -3,7 +3,6 @@
  * after the other. `control.ts` says what those programs really send.
  */
 import { randomUUID } from 'node:crypto';
-import type { PermissionMode } from '../../services/permissions/types.ts';
 import type { Options } from '../options.ts';
 import type { QueryEngine } from '../query-engine.ts';
 import { UsageError } from '../usage-error.ts';
@@ -15,6 +14,7 @@ import { startHeartbeat } from './heartbeat.ts';
 import { HostServers } from './host-servers.ts';
 import { type InitializeRequest, readInitialize } from './initialize.ts';
 import { initializeAnswer } from './initialize-answer.ts';
+import { permissionModeNamed, permissionModes } from './permission-modes.ts';
 import { type HostPrompt, joinPrompts, promptOf } from './prompts.ts';
 import { watchSignals } from './signals.ts';
 import { readLines } from './stdin-lines.ts';
@@ -25,14 +25,6 @@ export interface HeadlessParts {
   readonly asksHost: boolean;
   readonly mcpServers: Readonly<Record<string, unknown>>;
 }
-
-const permissionModes: readonly PermissionMode[] = [
-  'default',
-  'acceptEdits',
-  'plan',
-  'dontAsk',
-  'bypassPermissions',
-];
 
 /** Serves one host until it has said all and heard all. @returns the exit code. */
 export async function runHeadless(parts: HeadlessParts, context: CliContext): Promise<number> {
@@ -303,8 +295,7 @@ class HeadlessSession {
   }
 
   async #onSetPermissionMode(body: ControlBody): Promise<Fields> {
-    const name = body.mode === 'manual' ? 'default' : body.mode;
-    const mode = permissionModes.find((known) => known === name);
+    const mode = permissionModeNamed(body.mode);
     if (!mode) throw new UsageError(`unknown permission mode: ${permissionModes.join(', ')} exist`);
     if (mode === 'bypassPermissions' && !this.#parts.options.allowDangerouslySkipPermissions) {
       throw new UsageError(

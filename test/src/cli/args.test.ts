@@ -134,6 +134,8 @@ describe('what cannot be understood names itself', () => {
     [['-p', 'x', '--permission-mode', 'yolo'], /default, acceptEdits/],
     [['-p', 'x', '--setting-sources', 'moon'], /user, project, local/],
     [['-p', 'x', '--model'], /--model/],
+    [['-p', 'x', '--allowedTools', 'Bash(git log'], /bracket is missing/],
+    [['-p', 'x', '--allowedTools', 'Bash)'], /bracket is missing/],
     [['-p', 'x', '--plugin-dir', '/x'], /plugin-dir is not supported: .*mcp-config/],
     [['-p', 'x', '--permission-prompt-tool', 'stdio'], /needs --input-format stream-json/],
     [['--input-format', 'stream-json', 'hello'], /comes on stdin/],
