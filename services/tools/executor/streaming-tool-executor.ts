@@ -288,7 +288,7 @@ export class StreamingToolExecutor {
         }),
       amend: (input) => {
         entry.input = input;
-        this.#deps.amendToolUse(entry.message.uuid, input);
+        if (!this.#isGone(round)) this.#deps.amendToolUse(entry.message.uuid, input);
       },
       working: (input, promise) => {
         this.#working.add(promise);

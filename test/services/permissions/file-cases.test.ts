@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { diskFileSystem, type FileSystem } from '../../../services/permissions/paths.ts';
+import { createReadGuard } from '../../../services/permissions/read-guard.ts';
 import { describeProblem, parseRule, rulesOf } from '../../../services/permissions/rules.ts';
 import { ground, ruleSet, tools } from './ground.ts';
 
@@ -44,6 +45,25 @@ describe('PERM-10 links and dots in file rules', () => {
     expect(await file('Read', '/w/out')).toBe('ask');
     expect(await file('Edit', '/w/out', { allow: ['Edit(./**)'] })).toBe('ask');
     expect(await file('Write', '/w/out', {}, 'acceptEdits')).toBe('ask');
+  });
+});
+
+describe('PERM-10 a search above a denied file', () => {
+  it('can leave it out, by any way to it', async () => {
+    const { w, home } = await ground({
+      '/w/secret/key': 'k',
+      '/w/link': '-> /w/secret/key',
+      '/w/a': '',
+    });
+    const context = (deny: readonly string[]) => ({
+      ...{ mode: 'default' as const, additionalDirectories: [], isBypassAvailable: false },
+      rules: [ruleSet({ deny })],
+    });
+    const mayShow = createReadGuard(context(['Read(./secret/**)']), w, { home });
+    expect(
+      await Promise.all(['a', 'secret/key', 'link', `${w}/secret/key`].map((p) => mayShow?.(p))),
+    ).toEqual([...[true, false, false, false]]);
+    expect(createReadGuard(context(['Bash(rm:*)']), w, { home })).toBeUndefined();
   });
 });
 

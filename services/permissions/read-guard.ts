@@ -1,0 +1,33 @@
+/** For tools that search: which of the files that they find a deny rule hides. */
+import { guardPath } from './judge-paths.ts';
+import { diskFileSystem, type FileSystem } from './paths.ts';
+import { rulesOf } from './rules.ts';
+import type { ToolPermissionContext } from './types.ts';
+
+export interface ReadGuardOptions {
+  /** Absolute. What `~` stands for. */
+  readonly home: string;
+  readonly fileSystem?: FileSystem;
+}
+
+/** May this file be shown? Paths are absolute or relative to the folder. */
+export type ReadGuard = (path: string) => Promise<boolean>;
+
+/**
+ * One guard for one search: what it has looked at it does not look at again. A call to `Grep` is
+ * judged by its folder alone, so a denied file below it has to be left out here.
+ * @returns `undefined` when no rule hides any file, so that a search need not ask.
+ */
+export function createReadGuard(
+  context: ToolPermissionContext,
+  cwd: string,
+  options: ReadGuardOptions,
+): ReadGuard | undefined {
+  const rules = rulesOf(context);
+  const hidesFiles = rules.deny.some(({ tool, spec }) => tool === 'Read' && spec.kind === 'path');
+  if (!hidesFiles) return undefined;
+  const fileSystem = options.fileSystem ?? diskFileSystem;
+  const place = { cwd, home: options.home, fileSystem, seen: new Map() };
+  const check = { rules, place, readable: [], editable: [] };
+  return async (path) => (await guardPath(path, 'read', check)).kind !== 'deny';
+}
