@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { InspectionEvent } from 'xstate';
 import { limitsOf } from '../machines/limits.ts';
+import type { TerminalReason } from '../machines/reasons.ts';
 import type { Cursor, QueryInput, QueryResult } from '../machines/state.ts';
 import { emptyHistory } from '../services/message-log.ts';
 import type { LogMessage } from '../services/messages.ts';
@@ -35,6 +36,17 @@ import { systemToWire } from './to-wire.ts';
 import { Turn } from './turn.ts';
 import { VERSION } from './version.ts';
 import type { SDKMessage } from './wire.ts';
+
+/** These are told to StopFailure hooks. */
+const failureReasons: readonly TerminalReason[] = [
+  'api_error',
+  'model_error',
+  'prompt_too_long',
+  'image_error',
+  'max_output_tokens',
+  'refusal',
+];
+const FAILURE_HOOKS_MS = 60_000;
 
 export class QueryEngine {
   readonly sessionId: string;
@@ -265,7 +277,19 @@ export class QueryEngine {
       ...(this.inspect ? { inspect: this.inspect } : {}),
     });
     this.#history = result.history;
+    await this.#tellFailure(result);
     return result;
+  }
+
+  /** A failure of the model or the API has its own event: Stop hooks judge answers. */
+  async #tellFailure({ reason, failure }: QueryResult): Promise<void> {
+    if (!failureReasons.includes(reason)) return;
+    const signal = AbortSignal.timeout(FAILURE_HOOKS_MS);
+    await this.#session.runHooks(
+      'StopFailure',
+      { error: reason, error_details: failure?.detail },
+      { matchQuery: reason, signal },
+    );
   }
 
   #queryInput(input: ProcessedInput, model: string): QueryInput {

@@ -2,6 +2,7 @@
  * What the services of one query share: the session they work in, the turn they work for, and the
  * ways to the host that go around the chart.
  */
+import type { HookEvent } from '../services/hooks/types.ts';
 import type { CanUseTool, PermissionDenial } from '../services/permissions/types.ts';
 import type { ToolExecutor } from '../services/tools/executor/index.ts';
 import type { OutputQueue } from './output-queue.ts';
@@ -10,7 +11,7 @@ import { type SystemWord, systemToWire } from './to-wire.ts';
 import type { Turn } from './turn.ts';
 import type { SDKMessage } from './wire.ts';
 
-const POST_SAMPLING_MS = 60_000;
+const BACKGROUND_HOOKS_MS = 60_000;
 
 export interface ScopeParts {
   readonly session: Session;
@@ -49,8 +50,18 @@ export class QueryScope {
 
   /** Hooks after sampling: asynchronous, and without a say. */
   sampled(iteration: number): void {
-    const signal = AbortSignal.timeout(POST_SAMPLING_MS);
-    void this.session.runHooks('PostSampling', { iteration }, { signal }).catch(() => {});
+    this.#inTheBackground('PostSampling', { iteration });
+  }
+
+  /** For hooks that fetch a person. */
+  notify(notification_type: string, message: string): void {
+    this.#inTheBackground('Notification', { notification_type, message }, notification_type);
+  }
+
+  #inTheBackground(event: HookEvent, fields: Record<string, unknown>, matchQuery?: string): void {
+    const signal = AbortSignal.timeout(BACKGROUND_HOOKS_MS);
+    const options = matchQuery === undefined ? { signal } : { signal, matchQuery };
+    void this.session.runHooks(event, fields, options).catch(() => {});
   }
 
   system(word: SystemWord): void {

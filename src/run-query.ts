@@ -159,6 +159,7 @@ function tell(word: QueryOutput, scope: QueryScope): void {
       });
       return;
     case 'person':
+      if (word.openQuestions > 0) scope.notify('permission_prompt', 'A tool call waits for you.');
       scope.system({
         subtype: 'session_state_changed',
         state: word.openQuestions > 0 ? 'requires_action' : 'running',

@@ -3,6 +3,8 @@ import { readHookCallbacks } from '../services/hooks/callbacks.ts';
 import type { HookRegistration } from '../services/hooks/registration.ts';
 import { createRunHooks, type HookMessage, type HookRunner } from '../services/hooks/run-hooks.ts';
 import { readHookSettings } from '../services/hooks/settings.ts';
+import { createJudge } from '../services/permissions/judge.ts';
+import type { Tool, ToolInput } from '../services/tools/tool.ts';
 import type { QueryEngineConfig } from './config.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -12,7 +14,12 @@ import { UsageError } from './usage-error.ts';
  */
 export function sessionHooks(
   config: QueryEngineConfig,
-  session: { readonly id: string; readonly transcriptPath: string; readonly uuid: () => string },
+  session: {
+    readonly id: string;
+    readonly transcriptPath: string;
+    readonly uuid: () => string;
+    readonly tools: () => readonly Tool[];
+  },
   tell: (message: HookMessage) => void,
 ): HookRunner {
   const registrations = registrationsOf(config);
@@ -27,9 +34,30 @@ export function sessionHooks(
     }),
     env: () => env,
     projectRoot: cwd,
+    matchesRule: ruleMatcher(config, session.tools),
     uuid: session.uuid,
     ...(includeHookEvents ? { onMessage: tell } : {}),
   });
+}
+
+/**
+ * Does a condition (`if`) fit a call? Judged as a deny rule would be: a command line fits as soon
+ * as one of its commands does, and what cannot be understood fits, so that the hook is asked.
+ */
+function ruleMatcher({ cwd, env }: QueryEngineConfig, tools: () => readonly Tool[]) {
+  const judge = createJudge({ home: env.HOME ?? cwd });
+  return async (rule: string, toolName: string, input: ToolInput): Promise<boolean> => {
+    const tool = tools().find(({ name }) => name === toolName);
+    if (!tool) return true;
+    const rules = [{ source: 'session' as const, allow: [], deny: [rule], ask: [] }];
+    const context = {
+      mode: 'bypassPermissions' as const,
+      rules,
+      additionalDirectories: [],
+      isBypassAvailable: true,
+    };
+    return (await judge(tool, input, context, cwd)).behavior !== 'allow';
+  };
 }
 
 /** In the order in which they count: settings as they were loaded, then the host's callbacks. */

@@ -83,7 +83,7 @@ export function openSession(
     transcript: persistSession
       ? openTranscript({ path, sessionId: id, cwd, version, now })
       : noTranscript(path),
-    runHooks: sessionHooks(config, { id, transcriptPath: path, uuid }, (message) =>
+    runHooks: sessionHooks(config, { id, transcriptPath: path, uuid, tools }, (message) =>
       session.tellHost(message),
     ),
     toolState: config.readFileCache,
