@@ -5,12 +5,11 @@ import type { ExecutorDeps } from './deps.ts';
 import { type DeferredCall, StreamingToolExecutor } from './streaming-tool-executor.ts';
 
 export { amended } from './answer.ts';
-export type { ExecutorDeps, Ledger, LedgerCall, StructuredOutput } from './deps.ts';
+export type { ExecutorDeps } from './deps.ts';
 export {
   announcedDeadlineMs,
   type DeferredCall,
   StreamingToolExecutor,
-  type ToolUpdate,
 } from './streaming-tool-executor.ts';
 
 /** What an actor needs of the executor: one for each query, from its begin to its end. */
