@@ -6,12 +6,13 @@
 import { type Actor, createActor, type InspectionEvent, toPromise } from 'xstate';
 import type { QueryOutput } from '../machines/events.ts';
 import { queryMachine } from '../machines/query.machine.ts';
-import type { MessageRef, QueryInput, QueryResult } from '../machines/state.ts';
+import type { Flaw, MessageRef, QueryInput, QueryResult } from '../machines/state.ts';
 import { conversation, question } from '../services/as-actor.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type { QueryConfig } from './config.ts';
 import { converse } from './converse.ts';
 import type { QueryDeps } from './deps.ts';
+import { flawSentences } from './flaw-sentences.ts';
 import type { QueryScope } from './query-scope.ts';
 import { errorToWire, messageToWire } from './to-wire.ts';
 import type { SDKMessage } from './wire.ts';
@@ -45,16 +46,18 @@ export async function* runQuery(
   const abort = () => actor.send({ type: 'abort' });
   scope.interrupt = abort;
   actor.on('*', (word) => hear(word, scope, actor));
-  const ended = toPromise(actor).finally(() => scope.queue.end());
+  // The last words come after the end: deltas of a block that was cut off are taken back, and the
+  // usage of its stream counts. So the host is not dismissed before they were said.
+  const ended = toPromise(actor)
+    .finally(() => settled(lives))
+    .finally(() => scope.queue.end());
   ended.catch(() => {}); // awaited below, after the last message was read
   actor.start();
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   try {
     yield* scope.queue;
-    const result = await ended;
-    await settled(lives);
-    return result;
+    return await ended;
   } finally {
     signal.removeEventListener('abort', abort);
     actor.stop();
@@ -244,7 +247,9 @@ function show(message: LogMessage, scope: QueryScope): void {
   scope.queue.push(supersedes.length > 0 ? { ...wire, supersedes } : wire);
 }
 
-function showError(flaw: string, detail: string, scope: QueryScope): void {
-  scope.turn.errors.push(detail);
-  scope.queue.push(errorToWire(scope.uuid(), scope.session.id, flaw, detail));
+/** What nobody has said in words (an answer without any, a cut one) gets a sentence of ours. */
+function showError(flaw: Flaw, detail: string, scope: QueryScope): void {
+  const text = detail === flaw ? flawSentences[flaw] : detail;
+  scope.turn.errors.push(text);
+  scope.queue.push(errorToWire(scope.uuid(), scope.session.id, flaw, text));
 }

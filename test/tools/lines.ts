@@ -2,8 +2,16 @@
 import { blocksOf, type ReceivedRequest } from '../../src/testing/received-request.ts';
 import type { SDKMessage } from '../../src/wire.ts';
 
+/** Longer than any sentence of ours; only what tools and models say in bulk is cut. */
+const LINE_CHARS_MAX = 200;
+
 /** What a message says to the host. */
 export function lineOf(message: SDKMessage): string {
+  const line = wholeLineOf(message);
+  return line.length > LINE_CHARS_MAX ? `${line.slice(0, LINE_CHARS_MAX)}…` : line;
+}
+
+function wholeLineOf(message: SDKMessage): string {
   switch (message.type) {
     case 'assistant': {
       const [block] = message.message.content;

@@ -1,0 +1,31 @@
+/**
+ * The rest of a budget lowers `max_tokens` to what it can pay; when that is no answer any more,
+ * the turn ends before a call is made.
+ */
+import { expect, it } from 'vitest';
+import { callTool, say } from '../../src/testing/index.ts';
+import { tell } from '../tools/story.ts';
+
+it('the result of the tool is shown, the next call is not made', async () => {
+  const told = await tell({
+    script: {
+      replies: [
+        callTool('Bash', { command: 'echo paid' }, { usage: { output_tokens: 3_000 } }),
+        say('never asked for'),
+      ],
+    },
+    // 15 dollars a million tokens: 3,000 are 4.5 cents, and what is left pays for less than 1,024.
+    options: { maxBudgetUsd: 0.06 },
+  });
+  expect(told.lines).toEqual([
+    'init',
+    'status requesting',
+    'model calls Bash {"command":"echo paid"}',
+    'result "paid"',
+    '→ next_turn',
+    'end budget_exhausted (error_max_budget_usd) ""',
+  ]);
+  expect(told.requests.map(({ body }) => Number(body.max_tokens) < 4_000)).toEqual([true]);
+  expect(told.last).toMatchObject({ subtype: 'error_max_budget_usd', num_turns: 1 });
+  expect(told.last.total_cost_usd).toBeLessThan(0.06);
+});

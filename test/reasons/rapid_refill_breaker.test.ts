@@ -1,0 +1,56 @@
+/**
+ * The window is full again right after each summary: further summaries would only burn money.
+ */
+import { expect, it } from 'vitest';
+import { callTool, computed } from '../../src/testing/index.ts';
+import { hostTool } from '../tools/host-tool.ts';
+import { tell } from '../tools/story.ts';
+
+it('summaries in a row end the turn', async () => {
+  const told = await tell({
+    script: {
+      replies: [computed((_, n) => callTool('Fill', { n }), { times: 'always' })],
+      compactions: ['<summary>CONDENSED</summary>'],
+    },
+    config: () => ({
+      tools: [hostTool('Fill', () => 'x'.repeat(40_000))],
+      autoCompactWindow: 20_000,
+    }),
+  });
+  expect(told.lines).toEqual([
+    'init',
+    'status requesting',
+    'model calls Fill {"n":0}',
+    'result "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…',
+    '→ next_turn',
+    'status requesting',
+    'model calls Fill {"n":1}',
+    'result "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…',
+    '→ next_turn',
+    'status compacting',
+    'compact_boundary',
+    'status null',
+    'status requesting',
+    'model calls Fill {"n":2}',
+    'result "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…',
+    '→ next_turn',
+    'status compacting',
+    'compact_boundary',
+    'status null',
+    'status requesting',
+    'model calls Fill {"n":3}',
+    'result "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…',
+    '→ next_turn',
+    'status compacting',
+    'compact_boundary',
+    'status null',
+    'status requesting',
+    'model calls Fill {"n":4}',
+    'result "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…',
+    '→ next_turn',
+    'status compacting',
+    'compact_boundary',
+    'status null',
+    'end rapid_refill_breaker (error_during_execution) ""',
+  ]);
+});
