@@ -1,4 +1,6 @@
-/** A tool of an MCP server as a tool of ours. How the server is reached is somebody else's matter. */
+/**
+ * A tool of an MCP server as a tool of ours. How the server is reached is somebody else's matter.
+ */
 import type { ParsedInput, Tool, ToolContext, ToolInput } from '../tools/tool.ts';
 import { distinctName, externalToolName } from './names.ts';
 import { outputOf } from './result.ts';

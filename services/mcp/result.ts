@@ -17,7 +17,8 @@ const isRecord = (value: unknown): value is Json =>
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
- * Text stays as it is, images that the API takes go as images, everything else goes to a file of the
+ * Text stays as it is, images that the API takes go as images, everything else goes to a file of
+ * the
  * session whose path is told. *Contract:* never throws, whatever the server has sent.
  */
 export async function outputOf(result: unknown, context: ToolContext): Promise<ToolOutput> {

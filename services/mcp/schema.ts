@@ -45,7 +45,9 @@ const accepted = (schema: InputSchema, warnings: readonly string[] = []): Accept
   ...{ ok: true, schema, warnings },
 });
 
-/** What the API refuses at the top: combined there into one object, so that nothing is forbidden. */
+/**
+ * What the API refuses at the top: combined there into one object, so that nothing is forbidden.
+ */
 function flatten(schema: Json, root: Json, referencesLeft: number): Json {
   const target = schema.$ref;
   if (typeof target === 'string' && referencesLeft > 0) {

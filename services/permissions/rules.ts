@@ -13,7 +13,10 @@ export type RuleSpec =
   | { readonly kind: 'command'; readonly pattern: CommandPattern }
   | { readonly kind: 'path'; readonly pattern: string }
   | { readonly kind: 'domain'; readonly host: string }
-  /** Of a tool that we know nothing of: compared with the parameters of the call, letter by letter. */
+  /**
+   * Of a tool that we know nothing of: compared with the parameters of the call, letter by
+   * letter.
+   */
   | { readonly kind: 'text'; readonly text: string };
 
 export interface Rule {

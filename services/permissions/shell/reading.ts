@@ -1,6 +1,7 @@
 /**
  * What a shell command would run, as far as a parser can tell: every simple command of every
- * construct, every redirection, and everything that leaves a doubt. Nothing is executed, and what is
+ * construct, every redirection, and everything that leaves a doubt. Nothing is executed, and what
+ * is
  * not understood is a doubt, never nothing.
  */
 import type { Assignment, Command, Redirection, SyntaxNode, Word, WordPart } from 'unbash';
@@ -10,7 +11,9 @@ import { unwrap } from './wrappers.ts';
 /** One word after quotes are taken away. */
 export interface ShellWord {
   readonly text: string;
-  /** `glob`: the shell may put names of files in its place. `unknown`: only running it would tell. */
+  /**
+   * `glob`: the shell may put names of files in its place. `unknown`: only running it would tell.
+   */
   readonly kind: 'literal' | 'glob' | 'unknown';
 }
 

@@ -16,7 +16,9 @@ export interface LedgerCall {
   readonly name: string;
   /** The input that runs, edits included. */
   readonly input: ToolInput;
-  /** SHA-256 of the stable JSON of the input, hex: recognises the call without keeping its input. */
+  /**
+   * SHA-256 of the stable JSON of the input, hex: recognises the call without keeping its input.
+   */
   readonly inputHash: string;
 }
 

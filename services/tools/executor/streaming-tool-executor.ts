@@ -48,7 +48,8 @@ export interface DeferredCall {
 }
 
 /**
- * The time that the chart should allow for a call (`deadlineMs` of `stream.toolUse`): the tool's own
+ * The time that the chart should allow for a call (`deadlineMs` of `stream.toolUse`): the tool's
+ * own
  * deadline and that of the hooks around it. `input` is `undefined` when it could not be read.
  */
 export function announcedDeadlineMs(tool: Tool | undefined, input: ToolInput | undefined): number {
@@ -200,7 +201,9 @@ export class StreamingToolExecutor {
       .then(() => this.#pump(round));
   }
 
-  /** Is there such a tool, and does it understand the input? Else it is answered without running. */
+  /**
+   * Is there such a tool, and does it understand the input? Else it is answered without running.
+   */
   async #prepare(entry: Entry): Promise<void> {
     const { block, message } = entry;
     const refuse = (answer: Answer) => {
