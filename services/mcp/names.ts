@@ -9,8 +9,7 @@ const HASH_CHARS = 8;
 
 /**
  * `mcp__<server>__<tool>` within `^[a-zA-Z0-9_-]{1,64}$`. Every other character becomes `_`; what
- * is
- * too long is cut and ends in a hash of the whole. *Contract:* the same names give the same result
+ * is too long is cut and ends in a hash of the whole. *Contract:* the same names give the same result
  * in every process, since histories and permission rules are full of them.
  */
 export function externalToolName(server: string, tool: string): string {

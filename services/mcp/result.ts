@@ -18,8 +18,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /**
  * Text stays as it is, images that the API takes go as images, everything else goes to a file of
- * the
- * session whose path is told. *Contract:* never throws, whatever the server has sent.
+ * the session whose path is told. *Contract:* never throws, whatever the server has sent.
  */
 export async function outputOf(result: unknown, context: ToolContext): Promise<ToolOutput> {
   if (!isRecord(result)) return { content: JSON.stringify(result) ?? '' };

@@ -57,8 +57,7 @@ const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
 /**
  * For deny and ask rules: also matches other spellings of the same call. Options count wherever
- * they
- * stand (`git reset -q --hard`), in any grouping (`rm -r -f` for `-rf`), with a value
+ * they stand (`git reset -q --hard`), in any grouping (`rm -r -f` for `-rf`), with a value
  * (`--hard=x`) and abbreviated (`--har`); programs count by any path (`/bin/rm`).
  */
 export function guardsWords(pattern: CommandPattern, words: readonly string[]): boolean {

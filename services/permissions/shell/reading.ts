@@ -1,8 +1,7 @@
 /**
  * What a shell command would run, as far as a parser can tell: every simple command of every
  * construct, every redirection, and everything that leaves a doubt. Nothing is executed, and what
- * is
- * not understood is a doubt, never nothing.
+ * is not understood is a doubt, never nothing.
  */
 import type { Assignment, Command, Redirection, SyntaxNode, Word, WordPart } from 'unbash';
 import { shellParser } from './parser.ts';

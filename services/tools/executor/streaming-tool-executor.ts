@@ -49,8 +49,7 @@ export interface DeferredCall {
 
 /**
  * The time that the chart should allow for a call (`deadlineMs` of `stream.toolUse`): the tool's
- * own
- * deadline and that of the hooks around it. `input` is `undefined` when it could not be read.
+ * own deadline and that of the hooks around it. `input` is `undefined` when it could not be read.
  */
 export function announcedDeadlineMs(tool: Tool | undefined, input: ToolInput | undefined): number {
   if (!tool || !input) return ANSWER_MS;
