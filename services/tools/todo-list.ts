@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Implementation } from './define-tool.ts';
 import { countOf } from './text/amounts.ts';
-import { type Todo, todosOf } from './todo-write.ts';
+import { type Todo, todosOf } from './todos.ts';
 
 /** More is no plan but a database. */
 const TODOS_MAX = 200;

@@ -2,19 +2,8 @@
 import { defineTool } from './define-tool.ts';
 import { toolSchemas } from './schemas.generated.ts';
 import { countOf } from './text/amounts.ts';
-import type { ToolInput, ToolState } from './tool.ts';
-
-export interface Todo {
-  /** What to do: `Run the tests`. */
-  readonly content: string;
-  readonly status: 'pending' | 'in_progress' | 'completed';
-  /** While it is done: `Running the tests`. */
-  readonly activeForm: string;
-}
-
-/** The session's list, empty at first. A call replaces `todos` as a whole. */
-export const todosOf = (state: ToolState): { todos: readonly Todo[] } =>
-  state.get('todos', (): { todos: readonly Todo[] } => ({ todos: [] }));
+import type { Todo } from './todos.ts';
+import type { ToolInput } from './tool.ts';
 
 const gistOf = ({ todos }: ToolInput): string => {
   if (!Array.isArray(todos)) return 'todos';

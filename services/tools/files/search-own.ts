@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { countOf } from '../text/amounts.ts';
 import { oneLine } from '../text/one-line.ts';
 import { typeFilterOf } from './file-types.ts';
+import type { PathMatcher } from './glob-match.ts';
 import {
   GREP_COLLECTED_CHARS_MAX,
   GREP_COLLECTED_MAX,
@@ -17,6 +18,10 @@ import type { FileHits, SearchQuery, SearchResult } from './search-types.ts';
 import { type SearchedFile, type SearchJob, searchWorker } from './search-worker.ts';
 import { type Shortfall, walkFiles } from './walk.ts';
 
+/** Files that the thread is told of before it has answered for the first of them. */
+const AHEAD_MAX = 32;
+/** No file that is small enough to be searched takes so long, unless the pattern does. */
+const STUCK_MS = 500;
 /** Seen by a cut, so that it finds the whole grapheme that it is in. */
 const LOOK_AROUND_CHARS = 100;
 /** MiB; a file is in memory as bytes, as text and as lines. */
@@ -54,54 +59,84 @@ export const searchOwn = async (
 const searchFiles = async (
   query: SearchQuery,
   thread: SearchThread,
-  isOfType: (path: string) => boolean,
+  isOfType: PathMatcher,
   signal: AbortSignal,
 ): Promise<SearchResult> => {
   const { root, file } = query.place;
-  const files: FileHits[] = [];
-  let entries = 0;
-  let chars = 0;
-  let passedOver = 0;
+  const collected = new Collected(query);
+  const ahead: { path: string; found: Promise<SearchedFile | undefined> }[] = [];
   const paths = file === undefined ? walkFiles(root, query.scope, signal) : oneFile(file);
-  for (let step = await paths.next(); ; step = await paths.next()) {
-    if (step.done) return { files, shortfall: step.value, ...noteOf(passedOver) };
-    const path = step.value;
-    if (file === undefined && !(query.isWanted(path) && isOfType(path))) continue;
-    const found = await thread.search(join(root, path));
-    if (!found) {
-      await paths.return(undefined);
-      const note = `The pattern was still at work on ${oneLine(path)}: write it more simply.`;
-      return { files, shortfall: 'time', note };
+  try {
+    for (let step = await paths.next(); ; ) {
+      if (!step.done) {
+        const path = step.value;
+        if (file !== undefined || (query.isWanted(path) && isOfType(path))) {
+          ahead.push({ path, found: thread.search(join(root, path)) });
+        }
+      } else if (ahead.length === 0) return collected.result(step.value);
+      if (step.done || ahead.length >= AHEAD_MAX) {
+        const next = ahead.shift();
+        const found = await next?.found;
+        if (next && !found) return collected.result('time', thread.sayStuck(next.path));
+        if (next && found) collected.add(next.path, found);
+        if (signal.aborted) return collected.result('time');
+        if (collected.isFull) return collected.result('amount');
+      }
+      if (!step.done) step = await paths.next();
     }
-    if (found.state === 'large') passedOver += 1;
-    if (found.count === 0) continue;
-    const lines = query.wanted === 'lines' ? found.lines : [];
-    files.push({
-      path,
-      count: query.wanted === 'files' ? 1 : found.count,
-      lines: lines.map((line) => ({ ...line, text: cutHit(line.text) })),
-    });
-    entries += Math.max(1, lines.length);
-    chars += lines.reduce((sum, { text }) => sum + text.length, 0);
-    if (entries >= GREP_COLLECTED_MAX || chars >= GREP_COLLECTED_CHARS_MAX || signal.aborted) {
-      await paths.return(undefined);
-      return { files, shortfall: signal.aborted ? 'time' : 'amount', ...noteOf(passedOver) };
-    }
+  } finally {
+    await paths.return(undefined);
   }
 };
 
-const noteOf = (passedOver: number): { note?: string } =>
-  passedOver === 0 ? {} : { note: `${countOf(passedOver, 'large file')} not searched.` };
+class Collected {
+  readonly #query: SearchQuery;
+  readonly #files: FileHits[] = [];
+  #entries = 0;
+  #chars = 0;
+  #passedOver = 0;
+
+  constructor(query: SearchQuery) {
+    this.#query = query;
+  }
+
+  get isFull(): boolean {
+    return this.#entries >= GREP_COLLECTED_MAX || this.#chars >= GREP_COLLECTED_CHARS_MAX;
+  }
+
+  add(path: string, found: SearchedFile): void {
+    if (found.state === 'large') this.#passedOver += 1;
+    if (found.count === 0) return;
+    const { wanted } = this.#query;
+    const lines = (wanted === 'lines' ? found.lines : []).map((line) => ({
+      ...line,
+      text: cutHit(line.text),
+    }));
+    this.#files.push({ path, count: wanted === 'files' ? 1 : found.count, lines });
+    this.#entries += Math.max(1, lines.length);
+    this.#chars += lines.reduce((sum, { text }) => sum + text.length, 0);
+  }
+
+  result(shortfall: Shortfall | undefined, note = this.#noteOfPassedOver()): SearchResult {
+    return { files: this.#files, shortfall, ...(note === undefined ? {} : { note }) };
+  }
+
+  #noteOfPassedOver(): string | undefined {
+    const count = this.#passedOver;
+    return count === 0 ? undefined : `${countOf(count, 'large file')} not searched.`;
+  }
+}
 
 async function* oneFile(file: string): AsyncGenerator<string, Shortfall | undefined> {
   yield file;
   return undefined;
 }
 
-/** The thread and the one question that it is at. */
+/** The thread and the questions that it has not answered yet, in their order. */
 class SearchThread {
   readonly #worker: Worker;
-  #answer: ((found: SearchedFile | undefined) => void) | undefined;
+  readonly #waiting: ((found: SearchedFile | undefined) => void)[] = [];
+  #lastAnswerMs = performance.now();
   #isOver = false;
 
   constructor(job: SearchJob) {
@@ -112,31 +147,37 @@ class SearchThread {
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
       workerData: job,
     });
-    this.#worker.on('message', (found: SearchedFile) => this.#settle(found));
-    this.#worker.on('error', () => this.#settle(undefined)); // out of memory
-    this.#worker.on('exit', () => {
-      this.#isOver = true;
-      this.#settle(undefined);
+    this.#worker.on('message', (found: SearchedFile) => {
+      this.#lastAnswerMs = performance.now();
+      this.#waiting.shift()?.(found);
     });
+    this.#worker.on('error', () => this.#giveUp()); // out of memory
+    this.#worker.on('exit', () => this.#giveUp());
   }
 
   /** `undefined`: the thread was ended before it had an answer. */
   search(path: string): Promise<SearchedFile | undefined> {
     if (this.#isOver) return Promise.resolve(undefined);
     return new Promise((resolve) => {
-      this.#answer = resolve;
+      this.#waiting.push(resolve);
       this.#worker.postMessage(path);
     });
   }
 
-  async end(): Promise<void> {
-    this.#isOver = true;
-    await this.#worker.terminate();
-    this.#settle(undefined);
+  /** For the model, when it was one file that took the time and not the number of files. */
+  sayStuck(path: string): string | undefined {
+    return performance.now() - this.#lastAnswerMs < STUCK_MS
+      ? undefined
+      : `The pattern was still at work on ${oneLine(path)}: write it more simply.`;
   }
 
-  #settle(found: SearchedFile | undefined): void {
-    this.#answer?.(found);
-    this.#answer = undefined;
+  async end(): Promise<void> {
+    this.#giveUp();
+    await this.#worker.terminate();
+  }
+
+  #giveUp(): void {
+    this.#isOver = true;
+    for (const answer of this.#waiting.splice(0)) answer(undefined);
   }
 }

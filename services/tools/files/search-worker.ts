@@ -43,7 +43,7 @@ export const searchWorker = (load: NodeJS.Require): void => {
       const utf16 = { fffe: 'utf-16le', feff: 'utf-16be' }[head.toString('hex', 0, 2)];
       if (utf16 === undefined && head.subarray(0, headBytes).includes(0)) return 'binary';
       if (stats.size > job.bytesMax) return 'large';
-      const bytes = fs.readFileSync(path);
+      const bytes = fs.readFileSync(file); // from its beginning: reading the head moved nothing
       if (utf16 === undefined && bytes.includes(0)) return 'binary';
       return new TextDecoder(utf16 ?? 'utf-8').decode(bytes);
     } finally {

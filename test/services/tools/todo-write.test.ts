@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Todo, todosOf, todoWriteTool } from '../../../services/tools/todo-write.ts';
+import { todoWriteTool } from '../../../services/tools/todo-write.ts';
+import { type Todo, todosOf } from '../../../services/tools/todos.ts';
 import { contextIn, toolState } from './files/kit.ts';
 
 const todo = (content: string, status: Todo['status']): Todo => ({

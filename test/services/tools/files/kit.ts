@@ -1,4 +1,5 @@
 /** A folder of its own for each test, and tools called as the executor calls them. */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -89,6 +90,11 @@ export const box = (): Box => {
 
 export const textIn = ({ content }: ToolOutput): string =>
   typeof content === 'string' ? content : JSON.stringify(content);
+
+/** A named pipe: who opens it for reading waits for a writer. */
+export const putFifo = (file: string): void => {
+  execFileSync('/bin/sh', ['-c', 'mkfifo "$1"', 'sh', file]);
+};
 
 /** Half of a surrogate pair anywhere would have the request refused. */
 export const isWellFormed = (text: string): boolean =>

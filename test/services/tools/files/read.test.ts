@@ -1,11 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { closeSync, openSync, symlinkSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { fileStateOf } from '../../../../services/tools/files/index.ts';
-import { box, isWellFormed, textIn, toolState } from './kit.ts';
+import { box, isWellFormed, putFifo, textIn, toolState } from './kit.ts';
 import { jpeg, pdf, png } from './media.ts';
 
 const GIB = 1024 ** 3;
@@ -200,7 +200,7 @@ describe('bad input', () => {
   test('a FIFO, a socket, a device, a folder: an error at once', async () => {
     const b = box();
     const fifo = path.join(b.cwd, 'fifo');
-    execFileSync('mkfifo', [fifo]);
+    putFifo(fifo);
     const link = path.join(b.cwd, 'link');
     symlinkSync(fifo, link);
     const socket = path.join(b.cwd, 'socket');

@@ -15,7 +15,7 @@ import { searchOwn } from '../../../../services/tools/files/search-own.ts';
 import { searchFolderOf } from '../../../../services/tools/files/search-place.ts';
 import { searchWithRipgrep } from '../../../../services/tools/files/search-ripgrep.ts';
 import type { SearchQuery } from '../../../../services/tools/files/search-types.ts';
-import { type Box, box, isWellFormed, textIn } from './kit.ts';
+import { type Box, box, isWellFormed, putFifo, textIn } from './kit.ts';
 
 const names = (text: string): string[] => text.split('\n').sort();
 const idle = () => new AbortController().signal;
@@ -300,9 +300,21 @@ describe('FILE-15 bounds of a search', () => {
     const alive = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
     expect(alive).not.toContain('--regexp=(needle|here)+x?');
   });
+  test('a walk that is cut short gives what it has', async () => {
+    const b = box();
+    for (const name of ['a', 'b/c', 'b/d/e']) b.put(name, '');
+    const scope = await ignoreScopeOf(b.cwd);
+    const request = { root: b.cwd, scope, matches: () => true, pathsMax: 10, signal: idle() };
+    const late = { ...request, signal: AbortSignal.abort() };
+    expect(await listByWalking(late)).toEqual({ paths: [], shortfall: 'time' });
+    expect(await listWithRipgrep(late, rgPath, {})).toMatchObject({ shortfall: 'time' });
+    const few = { ...request, pathsMax: 2 };
+    expect(await listByWalking(few)).toEqual({ paths: ['a', 'b/c'], shortfall: 'amount' });
+    expect(await listWithRipgrep(few, rgPath, {})).toMatchObject({ shortfall: 'amount' });
+  });
   test('FIFOs and devices in the tree are passed over', async () => {
     const b = box();
-    execFileSync('mkfifo', [path.join(b.cwd, 'fifo')]);
+    putFifo(path.join(b.cwd, 'fifo'));
     b.put('a.txt', 'needle');
     expect(await both(b, { pattern: 'needle' })).toEqual([
       [expect.objectContaining({ path: 'a.txt' })],
