@@ -300,6 +300,7 @@ export class QueryEngine {
       history: this.#history,
       model,
       querySource: 'main',
+      startedAtMs: session.now().getTime(),
       spentUsd: session.usage.snapshot().costUsd ?? 0,
       wantsSchema: jsonSchema !== undefined,
       limits: limitsOf(queryLimits(this.#config, model, input.tokenBudget)),

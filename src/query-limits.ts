@@ -6,8 +6,6 @@ import type { QueryEngineConfig } from './config.ts';
 
 /** Asked for first: most answers are shorter, and a cap that is not needed costs throughput. */
 const OUTPUT_TOKENS_FIRST = 8_000;
-/** Asked for after an answer was cut. */
-const OUTPUT_TOKENS_ESCALATED = 64_000;
 
 export function queryLimits(
   config: QueryEngineConfig,
@@ -37,7 +35,7 @@ export function modelLimits(config: QueryEngineConfig, facts: ModelFacts): Parti
     windowTokens: windows(window, outputTokensMax).blocking,
     outputTokens: own ?? first,
     // A host that names its cap has said what it wants: nothing to escalate to.
-    outputTokensMax: own ?? Math.min(OUTPUT_TOKENS_ESCALATED, outputTokensMax),
+    outputTokensMax: own ?? outputTokensMax,
     outputUsdPerToken: price ? price.outputUsdPerMtok / 1e6 : 0,
   };
 }
