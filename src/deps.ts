@@ -7,6 +7,8 @@ import type { QueryState } from '../machines/state.ts';
 import type { Ask, Line } from '../services/as-actor.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { CallModel } from '../services/model/types.ts';
+import { suggestionsFor } from '../services/permissions/suggestions.ts';
+import { applyUpdates } from '../services/permissions/updates.ts';
 import { pass } from '../services/preprocess/stage.ts';
 import { amended, createToolExecutor } from '../services/tools/executor/index.ts';
 import type { ToolContext } from '../services/tools/tool.ts';
@@ -103,6 +105,9 @@ async function runTools(
       makeContext: (id, signal, progress) => toolContext(scope, id, signal, progress),
       permissionContext: () => getAppState().toolPermissionContext,
       cwd: () => session.cwd,
+      suggest: (tool, input) =>
+        suggestionsFor(tool, input, { cwd: session.cwd, home: homeOf(session) }),
+      onPermissionUpdates: (updates) => update(scope, updates),
       onDenied: (denial) => scope.onDenied(denial),
       onInterrupt: () => scope.interrupt(),
       onWarning: (text) => scope.warn(text),
@@ -137,6 +142,19 @@ async function runTools(
   if (deferred) turn.deferred = deferred;
   // Not waited for here: a tool that ignores its signal must not hold the result back.
   session.stopping.push(executor.stop());
+}
+
+const homeOf = ({ config }: QueryScope['session']): string => config.env.HOME ?? config.cwd;
+
+/**
+ * What a person allowed for more than one call. It counts for the session, also where a file was
+ * named: no answer to a question writes settings.
+ */
+function update(scope: QueryScope, updates: readonly unknown[]): void {
+  const { getAppState, setAppState } = scope.session.config;
+  const { context, problems } = applyUpdates(getAppState().toolPermissionContext, updates);
+  for (const problem of problems) scope.warn(`A permission update was not made: ${problem}`);
+  setAppState((previous) => ({ ...previous, toolPermissionContext: context }));
 }
 
 function toolContext(
