@@ -30,6 +30,9 @@ export async function converse(
       await scope.queue.room();
     }
   } finally {
+    // The chart may have hung up between the deltas of a block and the block itself (an abort, a
+    // full answer): what it has not taken, the host must not keep.
+    for (const uuid of scope.turn.unsaid) scope.retract(uuid);
     scope.turn.apiMs += performance.now() - startedAt;
     scope.session.config.setSDKStatus?.(null);
   }
@@ -91,7 +94,7 @@ function pass(
 
 function passRaw(event: Extract<ModelEvent, { type: 'raw' }>, scope: QueryScope): void {
   if (!scope.includePartialMessages) return;
-  if (event.messageUuid !== undefined) scope.turn.show(event.messageUuid);
+  if (event.messageUuid !== undefined) scope.turn.begin(event.messageUuid);
   scope.queue.push({
     type: 'stream_event',
     event: event.event,

@@ -19,6 +19,7 @@ export class Turn {
   /** The answer that has made the newest call. */
   #callingApiId: string | undefined;
   readonly #shown = new Set<string>();
+  readonly #unsaid = new Set<string>();
   structuredOutput: unknown;
   deferred: { id: string; name: string; input: unknown } | undefined;
   apiMs = 0;
@@ -49,13 +50,26 @@ export class Turn {
     return this.#texts.join('');
   }
 
-  /** A message, or deltas under its uuid, reached the host. */
+  /** Deltas under this uuid reached the host; the message itself has not. */
+  begin(uuid: string): void {
+    this.#shown.add(uuid);
+    this.#unsaid.add(uuid);
+  }
+
+  /** The message reached the host. */
   show(uuid: string): void {
     this.#shown.add(uuid);
+    this.#unsaid.delete(uuid);
+  }
+
+  /** Messages of which the host has seen deltas and nothing else. */
+  get unsaid(): readonly string[] {
+    return [...this.#unsaid];
   }
 
   /** @returns whether the host has seen anything that must be taken back. */
   retract(uuid: string): boolean {
+    this.#unsaid.delete(uuid);
     if (!this.#shown.delete(uuid)) return false;
     this.#superseded.push(uuid);
     return true;

@@ -10,6 +10,7 @@ import { defaultMediaLimits, legalMessage, type MediaLimits } from './legal-bloc
 import { fitMedia } from './legal-media.ts';
 import { legalPairs } from './legal-pairs.ts';
 import { invent } from './revise.ts';
+import { roundsOf } from './rounds.ts';
 
 export interface RepairOptions {
   /** Ids of calls further up, in a part that is known to be legal. */
@@ -49,7 +50,9 @@ const legalEnds = (
   const first = messages[0];
   const last = messages.at(-1);
   const needsOpening = !goesOn && first?.role === 'assistant';
-  const needsEnd = last?.role === 'assistant' && !isPaused;
+  // Words beside a call may come after its result: in the request they stand before it.
+  const isHeard = () => (roundsOf(messages).at(-1)?.heard.length ?? 0) > 0;
+  const needsEnd = last?.role === 'assistant' && !isPaused && !isHeard();
   if (needsOpening) note('the history began with an answer: a word was put in front of it');
   if (needsEnd) note('the history ended with an answer: the model is asked to go on');
   if (!needsOpening && !needsEnd) return messages;

@@ -35,21 +35,25 @@ export function agreedBy(engine: QueryEngine): readonly string[] {
   return agreed;
 }
 
+/** Of the whole test process: stories may run beside each other. */
+const warnings: string[] = [];
+let isWatching = false;
+
 /** Warnings of the process (listeners that pile up) and of libraries that use the console. */
-export function warningsDuring() {
-  const list: string[] = [];
-  const note = (warning: Error) => list.push(`${warning.name}: ${warning.message}`);
-  const { warn, error } = console;
-  console.warn = (...words) => list.push(words.join(' '));
-  console.error = (...words) => list.push(words.join(' '));
-  process.on('warning', note);
-  return {
-    list: list as readonly string[],
-    stop: () => {
-      process.off('warning', note);
-      Object.assign(console, { warn, error });
-    },
-  };
+export function warningsDuring(): () => readonly string[] {
+  const start = warnings.length;
+  if (!isWatching) {
+    isWatching = true;
+    process.on('warning', ({ name, message }) => warnings.push(`${name}: ${message}`));
+    for (const method of ['warn', 'error'] as const) {
+      const original = console[method];
+      console[method] = (...words: unknown[]) => {
+        warnings.push(words.join(' '));
+        original(...words);
+      };
+    }
+  }
+  return () => warnings.slice(start);
 }
 
 /** What the host has seen of the conversation, without what was taken back. */
@@ -109,6 +113,18 @@ const checks: Readonly<Record<string, (facts: Facts) => string | undefined>> = {
       .map((r) => `${r.terminal_reason}: ${r.subtype}, ${r.errors.length} errors`)[0],
   /** The host's view without what was taken back is the history with compactions undone. */
   view: ({ messages, agreed }) => differenceOf(viewOf(messages), agreed),
+  /** … and, where nothing has rewritten it, the history itself. */
+  stands: ({ messages, agreed, history }) => {
+    const isRewritten = messages.some(
+      (m) => m.type === 'system' && /compact_boundary|context_edit|repaired/.test(m.subtype),
+    );
+    if (isRewritten) return undefined;
+    const known = new Set(agreed);
+    return differenceOf(
+      history.map(({ uuid }) => uuid).filter((uuid) => known.has(uuid)),
+      agreed,
+    );
+  },
   /** Deltas that were not taken back are the text of what stands. */
   deltas: ({ messages }) => {
     const deltas = deltasOf(messages);

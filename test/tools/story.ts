@@ -138,7 +138,6 @@ async function run(story: Story, place: Place): Promise<Told> {
     await story.after?.(engine, place);
   } finally {
     await engine.close();
-    warnings.stop();
   }
   const results = messages.filter((message) => message.type === 'result');
   const last = results.at(-1);
@@ -147,7 +146,7 @@ async function run(story: Story, place: Place): Promise<Told> {
   const except = story.except ?? [];
   const prompts = story.prompts?.length ?? 1;
   const facts = { messages, results, prompts, history, agreed, server: place.server };
-  const broken = brokenInvariants({ ...facts, warnings: warnings.list }).filter(
+  const broken = brokenInvariants({ ...facts, warnings: warnings() }).filter(
     ({ name }) => !except.includes(name as Invariant),
   );
   if (broken[0]) {

@@ -158,6 +158,11 @@ describe('text', () => {
     expect(messages.at(-1)).toMatchObject({ role: 'user', isMeta: true, origin: 'repair' });
   });
 
+  it('words beside a call that came after its result do not end the history', () => {
+    const history = [user('go'), call('m1', 'a'), result('a', 'seen'), assistant('m1', 'then')];
+    expect(repairHistory(history).messages).toBe(history);
+  });
+
   it('LIM-05 an answer that the API paused stays last and unchanged', () => {
     const search = assistant('m1', {
       type: 'server_tool_use',
