@@ -43,7 +43,7 @@ export async function* runQuery(
     input: params.input,
     ...(params.inspect ? { inspect: params.inspect } : {}),
   });
-  const abort = () => actor.send({ type: 'abort' });
+  const abort = () => stopQuery(actor);
   scope.interrupt = abort;
   actor.on('*', (word) => hear(word, scope, actor));
   // The last words come after the end: deltas of a block that was cut off are taken back, and the
@@ -64,6 +64,11 @@ export async function* runQuery(
     scope.queue.end();
     await settled(lives);
   }
+}
+
+/** Also when the query is over: then there is nothing to stop, and XState would write a warning. */
+function stopQuery(actor: Actor<typeof queryMachine>): void {
+  if (actor.getSnapshot().status === 'active') actor.send({ type: 'abort' });
 }
 
 const settled = (lives: ReadonlySet<Promise<void>>): Promise<unknown> => {
@@ -119,7 +124,7 @@ function hear(word: QueryOutput, scope: QueryScope, actor: Actor<typeof queryMac
     tell(word, scope);
   } catch (error) {
     scope.warn(`internal error while reporting ${word.type}: ${String(error)}`);
-    actor.send({ type: 'abort' });
+    stopQuery(actor);
   }
 }
 
