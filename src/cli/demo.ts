@@ -12,6 +12,7 @@ import type { Options } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './context.ts';
+import { visible } from './printable.ts';
 import { watchSignals } from './signals.ts';
 import { emptyView, isColorWanted, showMessage } from './view.ts';
 
@@ -134,7 +135,7 @@ function askPerson({ stdinIsTTY }: CliContext): CanUseTool {
     const { createInterface } = await import('node:readline/promises');
     const terminal = createInterface({ input: process.stdin, output: process.stdout });
     try {
-      const question = `\n${toolName} ${JSON.stringify(input)}\nAllow it? [y/N] `;
+      const question = `\n${visible(toolName)} ${visible(JSON.stringify(input))}\nAllow it? [y/N] `;
       const answer = await terminal.question(question, { signal });
       return /^y(es)?$/i.test(answer.trim())
         ? { behavior: 'allow' }

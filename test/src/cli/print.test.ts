@@ -1,7 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { forever, httpError, overloaded, say } from '../../../src/testing/index.ts';
+import {
+  forever,
+  httpError,
+  overloaded,
+  say,
+  startScriptedServer,
+} from '../../../src/testing/index.ts';
 import { type CliBox, openCliBox } from '../../tools/cli.ts';
 
 let box: CliBox;
@@ -64,8 +70,10 @@ describe('HEAD-01 API failure must not look like success', () => {
 
   it('connection refused', async () => {
     box = await openCliBox({ replies: [] });
-    // Port 9 of loopback: nobody listens there.
-    const refused = { ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' };
+    // A port that was free a moment ago: nobody listens there.
+    const gone = await startScriptedServer({ replies: [] });
+    const refused = { ...env, ANTHROPIC_BASE_URL: gone.url };
+    await gone.close();
     await Promise.all(formats.map((format) => checkFailure(format, refused)));
   });
 
