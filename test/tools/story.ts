@@ -30,7 +30,7 @@ export interface Place {
 }
 
 /** Things that hold in every story but the one whose point is that they do not. */
-export type Invariant = 'legal' | 'usage' | 'view' | 'warnings' | 'script';
+export type Invariant = 'legal' | 'usage' | 'view' | 'stands' | 'warnings' | 'script';
 
 export interface Story {
   readonly script: Script | ((place: Pick<Place, 'cwd' | 'home'>) => Script);
@@ -43,6 +43,8 @@ export interface Story {
   readonly config?: (config: QueryEngineConfig, place: Place) => Partial<QueryEngineConfig>;
   readonly environment?: Readonly<Record<string, string>>;
   readonly prepare?: (place: Place) => void;
+  /** Before the first prompt. */
+  readonly begin?: (engine: QueryEngine, place: Place) => void | Promise<void>;
   /** Called for each message, as it comes. */
   readonly during?: (
     message: SDKMessage,
@@ -128,6 +130,7 @@ async function run(story: Story, place: Place): Promise<Told> {
   const messages: SDKMessage[] = [];
   let history: readonly LogMessage[] = [];
   try {
+    await story.begin?.(engine, place);
     for (const prompt of story.prompts ?? ['do it']) {
       for await (const message of engine.submitMessage(prompt)) {
         messages.push(message);

@@ -1,0 +1,266 @@
+/**
+ * The host says stop, wherever the engine is: the turn ends at once with the right reason, nothing
+ * runs on, every call has an answer, what was used is billed, and the next prompt works.
+ */
+import { execFileSync } from 'node:child_process';
+import { getEventListeners } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { QueryEngine } from '../../../src/query-engine.ts';
+import {
+  callTool,
+  computed,
+  message,
+  overloaded,
+  type Step,
+  say,
+  silent,
+  text,
+  tooLong,
+} from '../../../src/testing/index.ts';
+import { hostTool } from '../../tools/host-tool.ts';
+import { heard, lineOf, type Story, tell } from '../../tools/story.ts';
+
+/** A generous bound for a busy machine; nothing that hangs comes near it. */
+const AT_ONCE_MS = 2_000;
+
+/** Seconds that no other test sleeps: by them its processes are found. */
+let naps = 0;
+const nap = () => `61.${process.pid}${naps++}`;
+const alive = (seconds: string) =>
+  execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes(`sleep ${seconds}`)).length;
+const until = async (holds: () => boolean) => {
+  for (let waited = 0; !holds() && waited < AT_ONCE_MS; waited += 20) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return holds();
+};
+const settle = () => new Promise((resolve) => setTimeout(resolve, 40));
+
+interface Point extends Pick<Story, 'options' | 'config' | 'limits'> {
+  readonly replies: readonly Step[];
+  readonly compactions?: readonly Step[];
+  readonly before?: readonly string[];
+  /** The line after which the host says stop. */
+  readonly at: string;
+  readonly ready?: () => Promise<unknown> | unknown;
+  readonly reason: 'aborted_streaming' | 'aborted_tools';
+  /** Of a process that runs then. */
+  readonly nap?: string;
+}
+/** Sleeps in the first turn only. */
+const sleepyHook = (event: string, seconds: string) => {
+  const command = `[ -e slept ] || { touch slept; sleep ${seconds}; true; }`;
+  return { settings: { hooks: { [event]: [{ hooks: [{ type: 'command', command }] }] } } };
+};
+const [inBash, inStop, inPre] = [nap(), nap(), nap()] as const;
+
+const points: Record<string, Point> = {
+  'it waits to try again': {
+    replies: [overloaded({ headers: { 'retry-after': '30' } })],
+    at: 'retry 1/10 529 529 overloaded_error: Overloaded',
+    reason: 'aborted_streaming',
+  },
+  'no headers have come': {
+    replies: [silent()],
+    at: 'status requesting',
+    ready: settle,
+    reason: 'aborted_streaming',
+  },
+  'a block is half said': {
+    replies: [
+      message([text('Kept. '), text('lost')], {
+        fault: { kind: 'stall', after: { block: 1, delta: 0 } },
+      }),
+    ],
+    options: { includePartialMessages: true },
+    at: 'delta "lost"',
+    reason: 'aborted_streaming',
+  },
+  'a person is asked': {
+    replies: [callTool('Bash', { command: 'touch asked' })],
+    options: {
+      permissionMode: 'default',
+      canUseTool: () => new Promise(() => {}),
+    },
+    at: 'state requires_action',
+    reason: 'aborted_tools',
+  },
+  'a process tree runs': {
+    replies: [callTool('Bash', { command: `sleep ${inBash} & (sleep ${inBash}; true); wait` })],
+    at: `model calls Bash {"command":"sleep ${inBash} & (sleep ${inBash}; true); wait"}`,
+    ready: () => until(() => alive(inBash) >= 2),
+    reason: 'aborted_tools',
+    nap: inBash,
+  },
+  'a hook before a tool runs': {
+    replies: [callTool('Bash', { command: 'touch hooked' })],
+    options: sleepyHook('PreToolUse', inPre),
+    at: 'model calls Bash {"command":"touch hooked"}',
+    ready: () => until(() => alive(inPre) > 0),
+    reason: 'aborted_tools',
+    nap: inPre,
+  },
+  'a summary is made': {
+    before: [`remember ${'x'.repeat(40_000)}`, 'and this'],
+    replies: [say('Noted.'), say('Noted, too.'), tooLong()],
+    compactions: [silent()],
+    at: 'status compacting',
+    ready: settle,
+    reason: 'aborted_streaming',
+  },
+  'a stop hook runs': {
+    replies: [say('Done.')],
+    options: sleepyHook('Stop', inStop),
+    at: 'model says "Done."',
+    ready: () => until(() => alive(inStop) > 0),
+    reason: 'aborted_streaming',
+    nap: inStop,
+  },
+};
+
+async function stopAt(point: Point, stop: (engine: QueryEngine) => void) {
+  let stoppedAt = 0;
+  let endedMs = 0;
+  const told = await tell({
+    script: {
+      replies: [...point.replies, say('And now?')],
+      ...(point.compactions ? { compactions: point.compactions } : {}),
+    },
+    prompts: [...(point.before ?? []), 'do it', 'something else'],
+    ...(point.options ? { options: point.options } : {}),
+    during: async (said, engine) => {
+      if (stoppedAt === 0 && lineOf(said) === point.at) {
+        await point.ready?.();
+        stoppedAt = performance.now();
+        stop(engine);
+      }
+      if (endedMs === 0 && stoppedAt > 0 && said.type === 'result') {
+        endedMs = performance.now() - stoppedAt;
+        const { nap: seconds } = point;
+        if (seconds !== undefined) expect(await until(() => alive(seconds) === 0)).toBe(true);
+      }
+    },
+  });
+  return { told, endedMs };
+}
+
+describe('an interrupt while', () => {
+  for (const [name, point] of Object.entries(points)) {
+    it(`TOOL-07 ${name}`, async () => {
+      const { told, endedMs } = await stopAt(point, (engine) => {
+        engine.interrupt();
+        engine.interrupt(); // a second one is one too many, and harmless
+      });
+      const stopped = told.results.at(-2);
+      expect(stopped).toMatchObject({
+        terminal_reason: point.reason,
+        subtype: 'error_during_execution',
+      });
+      expect(endedMs).toBeLessThan(AT_ONCE_MS);
+      expect(told.last).toMatchObject({ terminal_reason: 'completed', result: 'And now?' });
+      expect(told.requests.map(heard).at(-1)?.at(-1)).toContain('something else');
+      expect(existsSync(join(told.cwd, 'asked')) || existsSync(join(told.cwd, 'hooked'))).toBe(
+        false,
+      );
+    });
+  }
+});
+
+describe('other ways to stop', () => {
+  it('a host that aborts its own controller: as an interrupt, and the reason is one result', async () => {
+    const abortController = new AbortController();
+    const told = await tell({
+      script: { replies: [silent(), say('And now?')] },
+      options: { abortController },
+      prompts: ['do it', 'something else'],
+      during: async (said) => {
+        if (lineOf(said) !== 'status requesting') return;
+        await settle(); // the request is with the server
+        abortController.abort('the window was closed');
+      },
+    });
+    expect(told.results.map((r) => r.terminal_reason)).toEqual(['aborted_streaming', 'completed']);
+    expect(getEventListeners(abortController.signal, 'abort')).toEqual([]);
+  });
+
+  it('a host that leaves the generator: what runs is stopped, and the session goes on', async () => {
+    const seconds = nap();
+    const command = `sleep ${seconds}; true`;
+    await tell({
+      script: { replies: [callTool('Bash', { command }), say('And now?')] },
+      prompts: ['say something else'],
+      // The first turn is left in the middle; the harness then tells the second one.
+      config: (config, place) => ({ ...config, cwd: place.cwd }),
+      begin: async (engine) => {
+        for await (const said of engine.submitMessage('do it')) {
+          if (lineOf(said) !== `model calls Bash ${JSON.stringify({ command })}`) continue;
+          expect(await until(() => alive(seconds) > 0)).toBe(true);
+          break;
+        }
+        expect(await until(() => alive(seconds) === 0)).toBe(true);
+      },
+      except: ['view', 'usage', 'stands'],
+      check: ({ last, requests }) => {
+        expect(last.terminal_reason).toBe('completed');
+        expect(requests.map(heard).at(-1)?.at(-1)).toContain('say something else');
+      },
+    });
+  });
+
+  it('an answer that comes after the abort changes nothing', async () => {
+    let allow = (_: { behavior: 'allow' }) => {};
+    const told = await tell({
+      script: { replies: [callTool('Bash', { command: 'touch late' }), say('And now?')] },
+      options: {
+        permissionMode: 'default',
+        canUseTool: () =>
+          new Promise((resolve) => {
+            allow = resolve;
+          }),
+      },
+      prompts: ['do it', 'something else'],
+      during: async (said, engine) => {
+        if (lineOf(said) === 'state requires_action') engine.interrupt();
+        if (said.type !== 'result') return;
+        allow({ behavior: 'allow' });
+        await settle();
+      },
+      check: ({ cwd }) => expect(existsSync(join(cwd, 'late'))).toBe(false),
+    });
+    expect(told.results.map((r) => r.terminal_reason)).toEqual(['aborted_tools', 'completed']);
+    expect(told.requests.map(heard).at(-1)?.at(-1)).toMatch(/interrupted/);
+  });
+});
+
+describe('TOOL-08 listeners', () => {
+  it('do not pile up over 100 rounds of three calls', async () => {
+    const abortController = new AbortController();
+    let most = 0;
+    const told = await tell({
+      script: {
+        replies: [
+          computed(
+            (_, n) =>
+              message(
+                [1, 2, 3].map((call) => ({ type: 'tool_use', name: 'Look', input: { n, call } })),
+              ),
+            { times: 100 },
+          ),
+          say('Done.'),
+        ],
+      },
+      options: { abortController },
+      config: () => ({ tools: [hostTool('Look', ({ n }) => `seen ${n}`)], persistSession: false }),
+      during: () => {
+        const { length } = getEventListeners(abortController.signal, 'abort');
+        most = Math.max(most, length);
+      },
+    });
+    expect(told.last).toMatchObject({ terminal_reason: 'completed', num_turns: 101 });
+    expect(most).toBeLessThanOrEqual(2);
+  });
+});
