@@ -195,7 +195,7 @@ const lettersOf = (snapshot: Snapshot, { letters, faithful }: Lens) => {
 };
 
 /** Every state that can be reached, and every step between two of them. */
-export function explore(lens: Lens, limit = 200_000) {
+export function explore(lens: Lens, limit = 20_000) {
   const keyOf = (s: Snapshot) =>
     s.status === 'active'
       ? JSON.stringify([s.value, lens.project(s.context)])
