@@ -3,10 +3,9 @@ import { defineTool } from './define-tool.ts';
 import { toolSchemas } from './schemas.generated.ts';
 import { countOf } from './text/amounts.ts';
 import type { Todo } from './todos.ts';
+import type { ToolInput } from './tool.ts';
 
 export { type Todo, todosOf } from './todos.ts';
-
-import type { ToolInput } from './tool.ts';
 
 const gistOf = ({ todos }: ToolInput): string => {
   if (!Array.isArray(todos)) return 'todos';

@@ -90,8 +90,9 @@ const placesOf = (text: string, wanted: string, edit: EditRequest): Outcome<numb
   if (text.indexOf(wanted, first + 1) === -1) return done(places);
   const numbers = places.slice(0, 5).map((at) => lineNumberAt(text, at));
   return fault(
-    `old_string occurs ${countOf(Math.max(2, places.length), 'time')} (lines ${numbers.join(', ')}` +
-      `${places.length > 5 ? ', …' : ''}). Add lines around it until it is unique, or set replace_all`,
+    `old_string occurs ${countOf(Math.max(2, places.length), 'time')} (lines ` +
+      `${numbers.join(', ')}${places.length > 5 ? ', …' : ''}). Add lines around it until it is ` +
+      'unique, or set replace_all',
   );
 };
 

@@ -104,9 +104,7 @@ const currentOf = async (
 ): Promise<Outcome<Found>> => {
   const opened = await openRegular(realPath);
   if (!opened.ok) {
-    return opened.message.startsWith('File does not exist')
-      ? done({ current: { kind: 'absent' }, before: undefined })
-      : opened;
+    return opened.isMissing ? done({ current: { kind: 'absent' }, before: undefined }) : opened;
   }
   const { handle, stats } = opened.value;
   try {

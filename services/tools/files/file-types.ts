@@ -7,6 +7,9 @@ import { compileGlob, type PathMatcher } from './glob-match.ts';
 import { done, fault, type Outcome } from './outcome.ts';
 
 const MARKDOWN = '*.markdown *.md *.mdown *.mdwn *.mdx *.mkd *.mkdn';
+const CPP =
+  '*.[ChH] *.[ChH].in *.[ch]pp *.[ch]pp.in *.[ch]xx *.[ch]xx.in *.cc *.cc.in *.hh *.hh.in ' +
+  '*.inl';
 const PYTHON = '*.py *.pyi';
 const TYPESCRIPT = '*.cts *.mts *.ts *.tsx';
 const SHELL =
@@ -20,7 +23,7 @@ export const RIPGREP_TYPES: Readonly<Record<string, string>> = {
   c: '*.[chH] *.[chH].in *.cats',
   clojure: '*.clj *.cljc *.cljs *.cljx',
   cmake: '*.cmake CMakeLists.txt',
-  cpp: '*.[ChH] *.[ChH].in *.[ch]pp *.[ch]pp.in *.[ch]xx *.[ch]xx.in *.cc *.cc.in *.hh *.hh.in *.inl',
+  cpp: CPP,
   cs: '*.cs',
   csharp: '*.cs',
   css: '*.css *.scss',

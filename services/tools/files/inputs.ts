@@ -1,4 +1,4 @@
-/** What the file tools take. Heavy (zod): imported by the implementations and the generator only. */
+/** What the file tools take. Heavy (zod): for the implementations and the generator only. */
 import { z } from 'zod';
 import { GREP_CONTEXT_MAX } from './limits.ts';
 

@@ -2,7 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { sizeOf } from '../text/amounts.ts';
 import { CHUNK_BYTES } from './limits.ts';
-import { done, fault, type Outcome, sayFileError } from './outcome.ts';
+import { done, fault, fileFault, type Outcome } from './outcome.ts';
 
 export interface OpenFile {
   readonly handle: FileHandle;
@@ -42,7 +42,7 @@ export const openRegular = async (path: string): Promise<Outcome<OpenFile>> => {
     return fault(kindNow);
   } catch (error) {
     await handle?.close().catch(() => undefined);
-    return fault(sayFileError(error, path));
+    return fileFault(error, path);
   }
 };
 

@@ -1,17 +1,25 @@
 /** An operation on a file either has a value or says in words for the model why not. */
-export type Outcome<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly message: string };
+export type Outcome<T> = { readonly ok: true; readonly value: T } | Fault;
+export interface Fault {
+  readonly ok: false;
+  /** For the model: what is wrong, and what to do. */
+  readonly message: string;
+  /** There is no such file. */
+  readonly isMissing?: boolean;
+}
 
 export const done = <T>(value: T): Outcome<T> => ({ ok: true, value });
-export const fault = (message: string): { readonly ok: false; readonly message: string } => ({
-  ok: false,
-  message,
-});
+export const fault = (message: string): Fault => ({ ok: false, message });
 
 /** `ENOENT` and its like; `''` for anything else that was thrown. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** A fault of the operating system on a path. */
+export const fileFault = (error: unknown, path: string): Fault => ({
+  ...fault(sayFileError(error, path)),
+  isMissing: codeOf(error) === 'ENOENT',
+});
 
 /** What the operating system said about a path, in words that the model can act on. */
 export const sayFileError = (error: unknown, path: string): string => {

@@ -8,7 +8,7 @@ const LINKS_MAX = 40;
 /** A folder with more entries is not searched for a similar name. */
 const NEIGHBOURS_MAX = 5_000;
 
-/** The absolute path that the model means. `~` is an ordinary character: only a shell expands it. */
+/** The absolute path that the model means. `~` is an ordinary character: shells expand it. */
 export const pathIn = (cwd: string, path: string): string => resolve(cwd, path);
 
 /**

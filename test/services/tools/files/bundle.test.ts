@@ -18,8 +18,10 @@ test('the threads run from a minified bundle, too', async () => {
   const file = b.put('w/b.pdf', pdf(3));
   const entry = b.put(
     'entry.ts',
-    `export { readPdfPages } from ${JSON.stringify(path.join(root, 'services/tools/files/pdf.ts'))};
-     export { searchOwn } from ${JSON.stringify(path.join(root, 'services/tools/files/search-own.ts'))};`,
+    ['pdf.ts', 'search-own.ts']
+      .map((name) => path.join(root, 'services/tools/files', name))
+      .map((source) => `export * from ${JSON.stringify(source)};`)
+      .join('\n'),
   );
   await build({
     logLevel: 'silent',

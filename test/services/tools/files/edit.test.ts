@@ -69,7 +69,7 @@ describe('FILE-02 line endings', () => {
     await edit(b, file, 'GET /\n', 'GET /\r\nHost: x\r\n');
     expect(text(file)).toBe('GET /\r\nHost: x\r\nend\n');
   });
-  test('Write of a new file uses exactly the given bytes; of an existing one keeps CRLF', async () => {
+  test('Write of a new file uses exactly the given bytes; else CRLF stays', async () => {
     const b = box();
     const made = path.join(b.cwd, 'new/deep/n.txt');
     await b.ok('Write', { file_path: made, content: 'a\r\nb\n' });

@@ -34,9 +34,10 @@ export const jpeg = (width: number, height: number): Buffer => {
 
 /** A PDF with so many pages, each with a line of text. */
 export const pdf = (pages: number, textOf = (page: number) => `Page number ${page}`): Buffer => {
+  const kids = Array.from({ length: pages }, (_, i) => `${4 + 2 * i} 0 R`);
   const objects: string[] = [
     '<< /Type /Catalog /Pages 2 0 R >>',
-    `<< /Type /Pages /Count ${pages} /Kids [${Array.from({ length: pages }, (_, i) => `${4 + 2 * i} 0 R`).join(' ')}] >>`,
+    `<< /Type /Pages /Count ${pages} /Kids [${kids.join(' ')}] >>`,
     '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
   ];
   for (let page = 0; page < pages; page += 1) {

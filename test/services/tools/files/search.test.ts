@@ -200,7 +200,7 @@ describe('Grep', () => {
     );
     expect(await b.fails('Grep', { pattern: 'a\\nb' })).toContain('multiline');
   });
-  test('no match is no error; a broken pattern, an unknown type and a binary file are', async () => {
+  test('no match is no error; a broken pattern, an odd type and a binary file are', async () => {
     const b = project();
     expect(await b.ok('Grep', { pattern: 'nowhere' })).toBe('No matches found.');
     expect(await b.fails('Grep', { pattern: 'interface{}' })).toContain('decimal');
