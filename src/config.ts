@@ -5,6 +5,8 @@
 import type { QueryLimits } from '../machines/limits.ts';
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
+import type { Restored } from '../services/journal/restore.ts';
+import type { JournalStore, JournalWriter } from '../services/journal/store.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type { CanUseTool, ToolPermissionContext } from '../services/permissions/types.ts';
@@ -60,6 +62,35 @@ export interface OrphanedPermission {
     | { readonly behavior: 'allow'; readonly updatedInput?: ToolInput }
     | { readonly behavior: 'deny'; readonly message: string };
 }
+
+/** A session that is gone on with, as `src/resume.ts` opens it. */
+export interface ResumedSession {
+  readonly restored: Restored;
+  /** Held since before it was read. Absent for a fork, which has a file of its own. */
+  readonly writer?: JournalWriter;
+  /** Goes on under another id; the old session stays as it is. */
+  readonly forkedFrom?: string;
+  /** Long results of the old session, which the new one may still read. */
+  readonly resultFolders: readonly string[];
+  /** Goes on after an earlier message: what came after it is another branch. */
+  readonly isRewound: boolean;
+}
+
+/** A call that was begun by a process that is dead: nobody knows what it has done. */
+export interface UnknownCall {
+  readonly toolUseId: string;
+  readonly name: string;
+  readonly input: ToolInput;
+}
+/**
+ * What becomes of such a call. `ask`: the one who answers permission questions says whether it is
+ * run again. A function decides by itself.
+ */
+export type OnUnknownOutcome =
+  | 'tell_model'
+  | 'run_again'
+  | 'ask'
+  | ((call: UnknownCall) => Promise<'tell_model' | 'run_again'>);
 
 /** What the host may show in a status line. */
 export type SDKStatus = 'compacting' | 'requesting' | null;
@@ -158,6 +189,11 @@ export interface QueryEngineConfig {
   // ── beside the seed ──
   readonly model: ModelAccess;
   readonly sessionId?: string;
+  readonly resumed?: ResumedSession;
+  /** Where sessions are kept. Default: files below `home`. */
+  readonly journal?: JournalStore;
+  /** Default: `tell_model`. */
+  readonly onUnknownOutcome?: OnUnknownOutcome;
   /** `$ESCAPEMENT_HOME`: transcripts, results that were too long. */
   readonly home: string;
   /** Environment of child processes: shells, hooks, MCP servers. */

@@ -2,7 +2,7 @@
  * What a query needs from outside, in one replaceable value. Tests and hosts give some of it
  * themselves; the rest is the real thing.
  */
-import type { ToolCommand } from '../machines/events.ts';
+import type { QueryEvent, ToolCommand } from '../machines/events.ts';
 import type { QueryState } from '../machines/state.ts';
 import type { Ask, Line } from '../services/as-actor.ts';
 import { modelFacts } from '../services/model/model-table.ts';
@@ -10,7 +10,7 @@ import type { CallModel } from '../services/model/types.ts';
 import { suggestionsFor } from '../services/permissions/suggestions.ts';
 import { applyUpdates } from '../services/permissions/updates.ts';
 import { pass } from '../services/preprocess/stage.ts';
-import { amended, createToolExecutor } from '../services/tools/executor/index.ts';
+import { amended, StreamingToolExecutor } from '../services/tools/executor/index.ts';
 import type { ToolContext } from '../services/tools/tool.ts';
 import type { QueryConfig } from './config.ts';
 import { modelLimits } from './query-limits.ts';
@@ -91,9 +91,29 @@ async function runTools(
   services: SessionServices,
 ): Promise<void> {
   const { session, turn } = scope;
+  const executor = toolExecutor(scope, config, services, line.send);
+  scope.executor = executor;
+  line.onCommand((command) => executor.hear(command));
+  await new Promise<void>((resolve) =>
+    line.signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
+  const [deferred] = executor.deferred;
+  if (deferred) turn.deferred = deferred;
+  // Not waited for here: a tool that ignores its signal must not hold the result back.
+  session.stopping.push(executor.stop());
+}
+
+/** The executor of a query, or of calls that an earlier one has left open. */
+export function toolExecutor(
+  scope: QueryScope,
+  config: QueryConfig,
+  services: SessionServices,
+  send: (event: QueryEvent) => void,
+): StreamingToolExecutor {
+  const { session, turn } = scope;
   const { getAppState } = session.config;
   const { canUseTool } = scope;
-  const executor = createToolExecutor(
+  return new StreamingToolExecutor(
     {
       tools: session.tools,
       judge: services.judge,
@@ -122,7 +142,12 @@ async function runTools(
           uuid: session.uuid(),
           session_id: session.id,
         }),
-      amendToolUse: (uuid, input) => session.log.amend(amended(session.log.get(uuid), input)),
+      amendToolUse: (uuid, input) => {
+        const message = amended(session.log.get(uuid), input);
+        session.log.amend(message);
+        session.transcript.amend(message);
+      },
+      ...(session.ledger ? { ledger: session.ledger } : {}),
       streaming: config.gates.streamingToolExecution,
       structuredOutput: {
         toolName: STRUCTURED_OUTPUT,
@@ -131,17 +156,8 @@ async function runTools(
         },
       },
     },
-    line.send,
+    send,
   );
-  scope.executor = executor;
-  line.onCommand((command) => executor.hear(command));
-  await new Promise<void>((resolve) =>
-    line.signal.addEventListener('abort', () => resolve(), { once: true }),
-  );
-  const [deferred] = executor.deferred;
-  if (deferred) turn.deferred = deferred;
-  // Not waited for here: a tool that ignores its signal must not hold the result back.
-  session.stopping.push(executor.stop());
 }
 
 const homeOf = ({ config }: QueryScope['session']): string => config.env.HOME ?? config.cwd;

@@ -7,6 +7,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
+import type { JournalStore } from '../services/journal/store.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type {
   CanUseTool,
@@ -19,11 +20,14 @@ import type {
   AppState,
   Gates,
   MCPServerConnection,
+  OnUnknownOutcome,
+  OrphanedPermission,
   QueryEngineConfig,
   SDKStatus,
 } from './config.ts';
 import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
 import { QueryEngine } from './query-engine.ts';
+import { openRequested } from './resume.ts';
 import { SessionToolState } from './session.ts';
 import {
   type LoadedSettings,
@@ -95,6 +99,14 @@ export interface Options {
   readonly maxOutputTokens?: number;
   readonly bare?: boolean;
   readonly onStatus?: (status: SDKStatus) => void;
+  /** Where sessions are kept. Default: files below `$ESCAPEMENT_HOME`. */
+  readonly journal?: JournalStore;
+  /** What becomes of a call that ran when its process died. Default: the model is told. */
+  readonly onUnknownOutcome?: OnUnknownOutcome;
+  /** The answer to a question that a process asked before it died. */
+  readonly orphanedPermission?: OrphanedPermission;
+  /** A turn that was interrupted by a crash is ended first, with a result of its own. */
+  readonly finishInterrupted?: boolean;
 }
 
 /** In-between: what a host may do with an engine is on the engine. */
@@ -111,7 +123,10 @@ export async function engineFromOptions(
   options: Options,
   environment: Environment,
 ): Promise<QueryEngine> {
-  return new QueryEngine(await configFromOptions(options, environment));
+  const config = await configFromOptions(options, environment);
+  // Last of all: from here on a session may be held, and only the engine gives it up again.
+  const { home, cwd, journal: store } = config;
+  return new QueryEngine({ ...config, ...(await openRequested(options, { home, cwd, store })) });
 }
 
 /** The same, one step before: for hosts that set what has no option (bounds, gates, services). */
@@ -119,7 +134,6 @@ export async function configFromOptions(
   options: Options,
   environment: Environment,
 ): Promise<QueryEngineConfig> {
-  refuseWhatIsNotYet(options);
   const cwd = folderNamed(options.cwd ?? process.cwd());
   const home = environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
   const sources = options.settingSources ?? ['user'];
@@ -199,6 +213,9 @@ function given(options: Options, settings: Settings) {
     maxTurns: options.maxTurns,
     persistSession: options.persistSession,
     replayUserMessages: options.replayUserMessages,
+    journal: options.journal,
+    onUnknownOutcome: options.onUnknownOutcome,
+    orphanedPermission: options.orphanedPermission,
     sessionId: options.sessionId,
     setSDKStatus: options.onStatus,
     taskBudget: options.taskBudget,
@@ -212,15 +229,6 @@ function given(options: Options, settings: Settings) {
 function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
-}
-
-function refuseWhatIsNotYet(options: Options): void {
-  const late = (['resume', 'continue', 'forkSession', 'resumeSessionAt'] as const).find(
-    (name) => options[name],
-  );
-  if (late !== undefined) {
-    throw new UsageError(`${late}: not yet: sessions cannot be resumed in this version`);
-  }
 }
 
 function folderNamed(cwd: string): string {

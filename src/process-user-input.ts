@@ -45,7 +45,8 @@ export async function acceptPrompt(submission: Submission): Promise<ProcessedInp
   const contexts: string[] = [];
   const warnings: string[] = [];
   if (isFirst) {
-    const source = session.config.initialMessages?.length ? 'resume' : 'startup';
+    const { initialMessages = [], resumed } = session.config;
+    const source = resumed || initialMessages.length > 0 ? 'resume' : 'startup';
     const verdict = await session.runHooks(
       'SessionStart',
       { source },

@@ -3,10 +3,15 @@
  * class; the machine is the query.
  */
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import type { InspectionEvent } from 'xstate';
 import { limitsOf } from '../machines/limits.ts';
 import type { TerminalReason } from '../machines/reasons.ts';
 import type { Cursor, QueryInput, QueryResult } from '../machines/state.ts';
+import { type RewindFilesResult, rewindFiles } from '../services/journal/checkpoints.ts';
+import { openCalls } from '../services/journal/open-calls.ts';
+import { type Restored, restore } from '../services/journal/restore.ts';
+import { sweepOldFiles } from '../services/journal/retention.ts';
 import { emptyHistory } from '../services/message-log.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type {
@@ -14,6 +19,7 @@ import type {
   PermissionDenial,
   PermissionMode,
 } from '../services/permissions/types.ts';
+import { fileStateOf } from '../services/tools/files/file-state.ts';
 import type { Tool } from '../services/tools/tool.ts';
 import {
   type Prompt,
@@ -24,12 +30,14 @@ import {
 import { productionDeps, type QueryDeps } from './deps.ts';
 import { OutputQueue } from './output-queue.ts';
 import { acceptPrompt, type ProcessedInput } from './process-user-input.ts';
+import type { Priority } from './prompt-queue.ts';
 import { queryLimits } from './query-limits.ts';
 import { QueryScope } from './query-scope.ts';
 import { resultMessage, type TurnOutcome } from './result.ts';
-import { runQuery } from './run-query.ts';
+import { runQuery, safely } from './run-query.ts';
 import { openSession, type Session, SessionToolState } from './session.ts';
 import { type SessionServices, sessionServices } from './session-services.ts';
+import { type SettledCalls, settleCalls } from './settle-calls.ts';
 import { structuredOutputTool } from './structured-output.ts';
 import { systemContext, systemPrompt, userContext } from './system-prompt.ts';
 import { systemToWire } from './to-wire.ts';
@@ -47,6 +55,26 @@ const failureReasons: readonly TerminalReason[] = [
   'refusal',
 ];
 const FAILURE_HOOKS_MS = 60_000;
+/** A turn that kills its process each time must not do so for ever. */
+const FINISH_TRIES_MAX = 3;
+
+/** A turn that a dead process has left without a result. */
+export interface InterruptedTurn {
+  /** Its prompts. The result of the turn that ends it names them. */
+  readonly promptUuids: readonly string[];
+  /** How often it was tried to be ended. */
+  readonly tries: number;
+  readonly mayFinish: boolean;
+}
+
+export interface RewindOptions {
+  /** History ends with the message. Default: true. */
+  readonly conversation?: boolean;
+  /** Files that edit tools have changed since become what they were. Default: false. */
+  readonly files?: boolean;
+  /** Only says what would be done. */
+  readonly dryRun?: boolean;
+}
 
 export class QueryEngine {
   readonly sessionId: string;
@@ -63,6 +91,12 @@ export class QueryEngine {
   #services: SessionServices | undefined;
   #turnTools: readonly Tool[] = [];
   #isStarted = false;
+  /** Said once: what the journal had to do to go on. */
+  #hasOpenedJournal = false;
+  /** What a dead process has left, until the first turn takes it up. */
+  #left: Restored | undefined;
+  /** The last turn has left its open calls to the host. */
+  #isDeferred: boolean;
   #closing: Promise<void> | undefined;
   /** Passes everything that the chart does to an observer (an inspector). */
   inspect: ((event: InspectionEvent) => void) | undefined;
@@ -73,7 +107,9 @@ export class QueryEngine {
     this.#abortController = config.abortController ?? new AbortController();
     this.#session = openSession(config, this.sessionId, VERSION, () => this.#tools());
     const { log } = this.#session;
-    const initial = config.initialMessages ?? [];
+    this.#left = config.resumed?.isRewound ? undefined : config.resumed?.restored;
+    this.#isDeferred = this.#left?.isDeferred ?? false;
+    const initial = config.resumed?.restored.messages ?? config.initialMessages ?? [];
     this.#history = initial.length > 0 ? log.append(emptyHistory, initial) : emptyHistory;
   }
 
@@ -95,50 +131,123 @@ export class QueryEngine {
     prompt: Prompt,
     options: SubmitOptions = {},
   ): AsyncGenerator<SDKMessage, void, unknown> {
+    yield* this.#runTurn(prompt, options);
+  }
+
+  /** The turn that a dead process has left, if there is one and it may still be ended. */
+  get interrupted(): InterruptedTurn | undefined {
+    const left = this.#left;
+    if (!left?.isInterrupted) return undefined;
+    const { openPrompts: promptUuids, finishTries: tries } = left;
+    return { promptUuids, tries, mayFinish: tries < FINISH_TRIES_MAX };
+  }
+
+  /**
+   * Brings the interrupted turn to its end without a new prompt, within what is left of its turns.
+   * Nothing when there is none, or when it was tried three times: then it takes a person to go on.
+   */
+  async *finishInterrupted(): AsyncGenerator<SDKMessage, void, unknown> {
+    if (this.interrupted?.mayFinish) yield* this.#runTurn(undefined, {});
+  }
+
+  async *#runTurn(
+    prompt: Prompt | undefined,
+    options: SubmitOptions,
+  ): AsyncGenerator<SDKMessage, void, unknown> {
     if (this.#turn) throw new Error('a turn is running: use enqueue() for prompts beside it');
-    const turn = this.#beginTurn(options);
+    const turn = this.#beginTurn(options, prompt !== undefined);
     try {
       yield* this.#steps(prompt, options, turn);
     } catch (error) {
-      yield this.#result(turn, { kind: 'setupFailed', error });
+      yield await this.#result(turn, { kind: 'setupFailed', error });
     } finally {
       this.#endTurn();
     }
   }
 
   async *#steps(
-    prompt: Prompt,
+    prompt: Prompt | undefined,
     options: SubmitOptions,
     turn: Turn,
   ): AsyncGenerator<SDKMessage, void, unknown> {
     const canUseTool = this.#wrapCanUseTool();
     const model = this.#resolveModel();
+    const notices = await this.#openJournal();
+    const left = this.#takeUpWhatIsLeft(turn);
     await this.#buildSystemPrompt(model);
     this.#registerStructuredOutput(turn);
-    await this.#handleOrphanedPermission();
+    const settled = yield* this.#handleOrphanedPermission(turn, model, canUseTool);
     const input = await this.#processUserInput(prompt, options, turn);
-    await this.#persistUserMessages(input);
+    await this.#persistUserMessages(input, left);
     await this.#loadSkills();
-    yield this.#initMessage(model);
+    if (!settled) yield this.#initMessage(model);
+    yield* notices;
     yield* input.replies;
     if (!input.shouldQuery) {
-      yield this.#result(turn, { kind: 'answered', text: input.text, reason: input.reason });
+      yield await this.#result(turn, { kind: 'answered', text: input.text, reason: input.reason });
       return;
     }
-    const result = yield* this.#query(input, turn, model, canUseTool);
-    yield this.#result(turn, { kind: 'queried', result });
+    if (settled && settled.deferred.length > 0) {
+      yield await this.#result(turn, { kind: 'answered', text: '', reason: 'tool_deferred' });
+      return;
+    }
+    const result = yield* this.#query(input, turn, model, canUseTool, left?.turnsSpent ?? 0);
+    yield await this.#result(turn, { kind: 'queried', result });
   }
 
   // ── the thirteen steps ──
 
   /** 1. What this turn starts with. The working folder is a value of the configuration. */
-  #beginTurn(options: SubmitOptions): Turn {
+  #beginTurn(options: SubmitOptions, hasPrompt: boolean): Turn {
     if (this.#abortController.signal.aborted) this.#abortController = new AbortController();
     this.#discoveredSkillNames.clear();
     const turn = new Turn(this.#session.usage.snapshot());
-    turn.promptUuids.push(options.uuid ?? randomUUID());
+    if (hasPrompt) turn.promptUuids.push(options.uuid ?? randomUUID());
     this.#turn = turn;
+    this.#session.onDiskFailure = (error) => this.#failTurn(turn, error);
     return turn;
+  }
+
+  /** A disk that is full ends the turn, not the history: what waits is written when it can be. */
+  #failTurn(turn: Turn, error: Error): void {
+    const text = `The session cannot be written down: ${error.message}. Free some space and go on.`;
+    turn.errors.push(text);
+    this.#scope?.warn(text);
+    this.interrupt();
+  }
+
+  /** Before the first line is written. @returns what the host should know of the file. */
+  async #openJournal(): Promise<readonly SDKMessage[]> {
+    if (this.#hasOpenedJournal) return [];
+    const cutBytes = await this.#session.transcript.open();
+    this.#hasOpenedJournal = true;
+    const { damagedLines = 0, gaps = 0 } = this.#config.resumed?.restored ?? {};
+    const notices = [
+      ...(cutBytes > 0
+        ? [`a last line that a crash had cut was taken off (${cutBytes} bytes)`]
+        : []),
+      ...(damagedLines > 0
+        ? [`${damagedLines} damaged line(s) were skipped; they are left as they are`]
+        : []),
+      ...(gaps > 0 ? [`${gaps} message(s) have lost the one before them, which was guessed`] : []),
+    ];
+    return notices.map((text) =>
+      systemToWire(
+        { subtype: 'informational', level: 'warning', content: `Resumed session: ${text}.` },
+        this.#session.uuid(),
+        this.sessionId,
+      ),
+    );
+  }
+
+  /** Prompts of a dead process get their result from the first turn after it. */
+  #takeUpWhatIsLeft(turn: Turn): Restored | undefined {
+    const left = this.#left;
+    this.#left = undefined;
+    if (!left) return undefined;
+    turn.promptUuids.push(...left.openPrompts, ...left.queued.map(({ uuid }) => uuid));
+    if (left.isInterrupted) this.#session.transcript.note('turn-resumed', {});
+    return left;
   }
 
   /** 2. Denials are kept for the result. (The executor reports them; so nothing is asked twice.) */
@@ -179,16 +288,51 @@ export class QueryEngine {
     this.#turnTools = jsonSchema ? [structuredOutputTool(jsonSchema, turn)] : [];
   }
 
-  /** 6. The answer to a question of a dead process: once. */
-  async #handleOrphanedPermission(): Promise<void> {
-    if (this.#hasHandledOrphanedPermission || !this.#config.orphanedPermission) return;
+  /**
+   * 6. Calls that an earlier turn has left open are closed, without a model call: those that were
+   * deferred, and those of a dead process. The answer to a question of that process counts once.
+   * @returns `undefined` when there was none: then nothing was said yet.
+   */
+  async *#handleOrphanedPermission(
+    turn: Turn,
+    model: string,
+    canUseTool: CanUseTool | undefined,
+  ): AsyncGenerator<SDKMessage, SettledCalls | undefined, unknown> {
+    const session = this.#session;
+    const calls = openCalls(session.log.at(this.#history.head));
+    const isDeferred = this.#isDeferred;
+    this.#isDeferred = false;
+    if (calls.length === 0) return undefined;
+    yield this.#initMessage(model);
+    const scope = this.#beginScope(turn, model, canUseTool);
+    scope.interrupt = () => this.interrupt();
+    const config = snapshotQueryConfig(this.sessionId, this.#config.gates);
+    this.#services ??= sessionServices(session, () => this.#scope);
+    const isAnswered = this.#hasHandledOrphanedPermission;
     this.#hasHandledOrphanedPermission = true;
+    const settling = settleCalls({
+      ...{ calls, scope, config, services: this.#services, isDeferred },
+      signal: this.#abortController.signal,
+      orphanedPermission: isAnswered ? undefined : this.#config.orphanedPermission,
+    }).finally(() => scope.queue.end());
+    settling.catch(() => {}); // awaited below, after the last message was read
+    yield* safely(scope.queue, session.transcript);
+    const settled = await settling;
+    this.#history = session.log.append(this.#history, settled.messages);
+    const [deferred] = settled.deferred;
+    if (deferred) turn.deferred = deferred;
+    return settled;
   }
 
   /** 7. Slash commands, hooks of the prompt, budget in the prompt. */
-  #processUserInput(prompt: Prompt, options: SubmitOptions, turn: Turn): Promise<ProcessedInput> {
+  async #processUserInput(
+    prompt: Prompt | undefined,
+    options: SubmitOptions,
+    turn: Turn,
+  ): Promise<ProcessedInput> {
     const isFirst = !this.#isStarted;
     this.#isStarted = true;
+    if (prompt === undefined) return noPrompt;
     return acceptPrompt({
       prompt,
       uuid: turn.promptUuids[0] ?? randomUUID(),
@@ -201,11 +345,12 @@ export class QueryEngine {
   }
 
   /** 8. On disk before the first request: `--resume` finds it after a kill. Bare does not wait. */
-  async #persistUserMessages(input: ProcessedInput): Promise<void> {
+  async #persistUserMessages(input: ProcessedInput, left: Restored | undefined): Promise<void> {
     const { log, transcript } = this.#session;
-    this.#history = log.append(this.#history, input.messages);
-    for (const message of input.messages) transcript.record(message);
-    if (input.messages.length === 0) return;
+    const messages = [...(left?.queued ?? []), ...input.messages];
+    this.#history = log.append(this.#history, messages);
+    for (const message of messages) transcript.record(message);
+    if (messages.length === 0) return;
     const written = transcript.commit();
     if (this.#config.bare) void written.catch(() => {});
     else await written;
@@ -246,9 +391,30 @@ export class QueryEngine {
     turn: Turn,
     model: string,
     canUseTool: CanUseTool | undefined,
+    turnsSpent: number,
   ): AsyncGenerator<SDKMessage, QueryResult, unknown> {
     const session = this.#session;
     const config = snapshotQueryConfig(this.sessionId, this.#config.gates);
+    const scope = this.#beginScope(turn, model, canUseTool);
+    this.#services ??= sessionServices(session, () => this.#scope);
+    const production = productionDeps(scope, config, this.#services);
+    const deps: QueryDeps = { ...production, ...this.#config.deps };
+    const result = yield* runQuery({
+      input: this.#queryInput(input, model, turnsSpent),
+      config,
+      deps,
+      scope,
+      signal: this.#abortController.signal,
+      ...(this.inspect ? { inspect: this.inspect } : {}),
+    });
+    this.#history = result.history;
+    await this.#tellFailure(result);
+    return result;
+  }
+
+  /** The way to the host, for one query or for the calls that are closed before it. */
+  #beginScope(turn: Turn, model: string, canUseTool: CanUseTool | undefined): QueryScope {
+    const session = this.#session;
     const scope = new QueryScope({
       session,
       turn,
@@ -265,20 +431,7 @@ export class QueryEngine {
     this.#scope = scope;
     session.primaryModel = model;
     session.tellHost = (message) => scope.system(message);
-    this.#services ??= sessionServices(session, () => this.#scope);
-    const production = productionDeps(scope, config, this.#services);
-    const deps: QueryDeps = { ...production, ...this.#config.deps };
-    const result = yield* runQuery({
-      input: this.#queryInput(input, model),
-      config,
-      deps,
-      scope,
-      signal: this.#abortController.signal,
-      ...(this.inspect ? { inspect: this.inspect } : {}),
-    });
-    this.#history = result.history;
-    await this.#tellFailure(result);
-    return result;
+    return scope;
   }
 
   /** A failure of the model or the API has its own event: Stop hooks judge answers. */
@@ -292,7 +445,7 @@ export class QueryEngine {
     );
   }
 
-  #queryInput(input: ProcessedInput, model: string): QueryInput {
+  #queryInput(input: ProcessedInput, model: string, turnsSpent: number): QueryInput {
     const { fallbackModel, jsonSchema } = this.#config;
     const session = this.#session;
     return {
@@ -301,7 +454,9 @@ export class QueryEngine {
       model,
       querySource: 'main',
       startedAtMs: session.now().getTime(),
-      spentUsd: session.usage.snapshot().costUsd ?? 0,
+      // What earlier processes have spent was theirs: the budget is for this run.
+      spentUsd: session.usage.since(session.usageBefore).costUsd ?? 0,
+      turnCount: 1 + turnsSpent,
       wantsSchema: jsonSchema !== undefined,
       limits: limitsOf(queryLimits(this.#config, model, input.tokenBudget)),
       ...(session.autoCompactTracking ? { autoCompactTracking: session.autoCompactTracking } : {}),
@@ -310,22 +465,27 @@ export class QueryEngine {
   }
 
   /** 13. The last word. Also of a turn that failed before it began. */
-  #result(turn: Turn, outcome: TurnOutcome): SDKMessage {
+  async #result(turn: Turn, outcome: TurnOutcome): Promise<SDKMessage> {
     if (outcome.kind === 'queried') {
+      this.#isDeferred = outcome.result.reason === 'tool_deferred';
       this.#session.autoCompactTracking = outcome.result.autoCompactTracking;
     }
+    if (turn.deferred) this.#isDeferred = true;
     const message = resultMessage(turn, outcome, this.#session);
     const { transcript } = this.#session;
     transcript.note('result', { ...message });
+    const written = transcript.commit().catch(() => {}); // a disk that fails was told already
+    if (!this.#config.bare) await written;
     return message;
   }
 
   // ── the host's say while a turn runs ──
 
   /** A prompt beside the turn that runs: folded in at its next chance, else left for the next. */
-  enqueue(prompt: Prompt, options: SubmitOptions = {}): void {
+  enqueue(prompt: Prompt, options: SubmitOptions & { readonly priority?: Priority } = {}): void {
     const session = this.#session;
-    session.queue.push({
+    const { priority = 'next' } = options;
+    const message: LogMessage = {
       uuid: options.uuid ?? session.uuid(),
       role: 'user',
       kind: 'note',
@@ -333,17 +493,65 @@ export class QueryEngine {
       timestamp: session.now().toISOString(),
       content: typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt,
       ...(options.isMeta ? { isMeta: true } : {}),
-    });
+    };
+    session.queue.add(message, priority);
+    const { uuid } = message;
+    session.transcript.note('queue-operation', { operation: 'enqueue', uuid, priority, message });
+    if (priority === 'now') this.interrupt();
+  }
+
+  /** Takes back a prompt that no turn has taken. @returns whether it was still waiting. */
+  cancel(uuid: string): boolean {
+    const { queue, transcript } = this.#session;
+    const isCancelled = queue.cancel(uuid);
+    if (isCancelled) transcript.note('queue-operation', { operation: 'remove', uuid });
+    return isCancelled;
   }
 
   /** Prompts that no turn has taken, oldest first: the caller submits them as the next turn. */
   takeQueued(): readonly { readonly prompt: Prompt; readonly uuid: string }[] {
-    return this.#session.queue.splice(0).map(({ content, uuid }) => ({ prompt: content, uuid }));
+    const taken = this.#session.queue.takeAll();
+    return taken.map(({ content, uuid }) => ({ prompt: content, uuid }));
   }
 
   /** Stops the turn that runs; its result says `aborted_*`. Without a turn nothing happens. */
   interrupt(): void {
     if (this.#turn) this.#abortController.abort();
+  }
+
+  /**
+   * Back to a message: it stays, what came after it is another branch. The next prompt goes on from
+   * there. Between turns only.
+   * @throws when a turn runs, or the message is not in this session.
+   */
+  async rewind(messageUuid: string, options: RewindOptions = {}): Promise<RewindFilesResult> {
+    if (this.#turn) throw new Error('a turn is running: interrupt it first');
+    const { conversation = true, files = false, dryRun = false } = options;
+    const { store, historyFolder: folder, transcript, log, toolState } = this.#session;
+    await this.#openJournal();
+    const messages = await this.#messagesUpTo(messageUuid);
+    const { sessionId } = this;
+    const rewound: RewindFilesResult = files
+      ? await rewindFiles({ store, sessionId, folder, messageUuid, dryRun })
+      : { canRewind: true, filesChanged: [], conflicts: [] };
+    if (!rewound.canRewind || !conversation || dryRun) return rewound;
+    this.#history = log.rewrite(messages, 0);
+    this.#left = undefined;
+    this.#isDeferred = false;
+    transcript.rewind(messages.at(-1)?.uuid ?? null);
+    fileStateOf(toolState).forgetShown();
+    await transcript.commit();
+    return rewound;
+  }
+
+  /** From memory, or from before the summary that stands there now. */
+  async #messagesUpTo(uuid: string): Promise<readonly LogMessage[]> {
+    const isIt = (message: LogMessage) => bare(message.uuid) === uuid;
+    const at = this.messages.findIndex(isIt);
+    if (at >= 0) return this.messages.slice(0, at + 1);
+    const older = await restore(this.#session.store, this.sessionId, { at: uuid });
+    if (!older) throw new Error(`message ${uuid} is not in session ${this.sessionId}`);
+    return older.messages;
   }
 
   /** Acts at the next request. `undefined`: the default again. */
@@ -375,8 +583,8 @@ export class QueryEngine {
     await runHooks.dispose();
     if (toolState instanceof SessionToolState) await toolState.dispose();
     await Promise.allSettled(this.#config.mcpClients.map((client) => client.close()));
-    await transcript.commit().catch(() => {});
-    transcript.close();
+    await transcript.close();
+    if (this.#isStarted) await sweepOldFiles(join(this.#config.home, 'projects'), new Date());
   }
 
   #endTurn(): void {
@@ -390,3 +598,16 @@ export class QueryEngine {
     return [...tools, ...mcpClients.flatMap((client) => client.tools), ...this.#turnTools];
   }
 }
+
+/** Versions of one message are named `<uuid>~<version>`. */
+const bare = (uuid: string) => uuid.replace(/~[0-9a-f]+$/, '');
+
+/** A turn that goes on without a prompt. */
+const noPrompt: ProcessedInput = {
+  messages: [],
+  shouldQuery: true,
+  text: '',
+  reason: 'completed',
+  replies: [],
+  tokenBudget: undefined,
+};

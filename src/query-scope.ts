@@ -48,6 +48,14 @@ export class QueryScope {
     this.includePartialMessages = parts.includePartialMessages;
   }
 
+  /** The same scope with other ways out. */
+  with(parts: Partial<ScopeParts>): QueryScope {
+    const { canUseTool, ...same } = this;
+    const scope = new QueryScope({ ...same, ...(canUseTool ? { canUseTool } : {}), ...parts });
+    scope.interrupt = this.interrupt;
+    return scope;
+  }
+
   /** Hooks after sampling: asynchronous, and without a say. */
   sampled(iteration: number): void {
     this.#inTheBackground('PostSampling', { iteration });
@@ -75,7 +83,7 @@ export class QueryScope {
   /** Takes back a message, or the deltas under its uuid. Nothing is said of what was never shown. */
   retract(uuid: string): void {
     if (!this.turn.retract(uuid)) return;
-    this.session.transcript.note('tombstone', { uuid });
+    this.session.transcript.retract(uuid);
     const envelope = { uuid: this.uuid(), session_id: this.session.id };
     this.queue.push({ type: 'tombstone', message: { uuid }, ...envelope });
   }

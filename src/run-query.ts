@@ -8,13 +8,17 @@ import type { QueryOutput } from '../machines/events.ts';
 import { queryMachine } from '../machines/query.machine.ts';
 import type { Flaw, MessageRef, QueryInput, QueryResult } from '../machines/state.ts';
 import { conversation, question } from '../services/as-actor.ts';
+import type { Transcript } from '../services/journal/transcript.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type { QueryConfig } from './config.ts';
 import { converse } from './converse.ts';
 import type { QueryDeps } from './deps.ts';
 import { flawSentences } from './flaw-sentences.ts';
+import { journalEvents } from './journal-events.ts';
+import type { OutputQueue } from './output-queue.ts';
 import type { QueryScope } from './query-scope.ts';
-import { errorToWire, messageToWire } from './to-wire.ts';
+import { show } from './show.ts';
+import { errorToWire } from './to-wire.ts';
 import type { SDKMessage } from './wire.ts';
 
 /** After the end, so long for the last words: the usage of a stream that was cut off. */
@@ -41,7 +45,7 @@ export async function* runQuery(
   const lives = new Set<Promise<void>>();
   const actor = createActor(machineOf(params, lives), {
     input: params.input,
-    ...(params.inspect ? { inspect: params.inspect } : {}),
+    inspect: journalEvents(scope.session.transcript, params.input, params.inspect),
   });
   const abort = () => stopQuery(actor);
   scope.interrupt = abort;
@@ -56,13 +60,28 @@ export async function* runQuery(
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   try {
-    yield* scope.queue;
+    yield* scope.session.config.bare ? scope.queue : safely(scope.queue, scope.session.transcript);
     return await ended;
   } finally {
     signal.removeEventListener('abort', abort);
     actor.stop();
     scope.queue.end();
     await settled(lives);
+  }
+}
+
+/**
+ * What the host sees is on the disk first, so that no loss of power takes back what was shown.
+ * Deltas are not kept and do not wait. A disk that fails ends the turn elsewhere, not here.
+ */
+export async function* safely(
+  queue: OutputQueue<SDKMessage>,
+  transcript: Transcript,
+): AsyncGenerator<SDKMessage, void, unknown> {
+  for await (const message of queue) {
+    const isKept = message.type === 'assistant' || message.type === 'user';
+    if (isKept) await transcript.commit().catch(() => {});
+    yield message;
   }
 }
 
@@ -143,6 +162,7 @@ function tell(word: QueryOutput, scope: QueryScope): void {
       return;
     case 'transition':
       if (word.reason !== undefined) {
+        session.transcript.note('transition', { reason: word.reason, iteration: word.iteration });
         scope.system({ subtype: 'transition', reason: word.reason, iteration: word.iteration });
       }
       return;
@@ -237,19 +257,6 @@ function entry(ref: MessageRef, scope: QueryScope): LogMessage {
         ]
       : [{ type: 'text', text: ref.text }],
   });
-}
-
-/** On disk before the host sees it: what was shown survives a crash. */
-function show(message: LogMessage, scope: QueryScope): void {
-  scope.session.transcript.record(message);
-  scope.turn.show(message.uuid);
-  const wire = messageToWire(message, scope.session.id);
-  if (wire.type === 'user') {
-    scope.queue.push(wire);
-    return;
-  }
-  const supersedes = scope.turn.takeSuperseded();
-  scope.queue.push(supersedes.length > 0 ? { ...wire, supersedes } : wire);
 }
 
 /** What nobody has said in words (an answer without any, a cut one) gets a sentence of ours. */

@@ -2,9 +2,10 @@
  * Services that live as long as a session: they remember (what is known to be legal, what was
  * decided about a result), so one set serves all turns.
  */
-import type { QueryState } from '../machines/state.ts';
+import type { Cursor, QueryState } from '../machines/state.ts';
 import { createAttachments } from '../services/attachments/attachments.ts';
 import { createStopHooks } from '../services/hooks/stop-hooks.ts';
+import type { Totals } from '../services/journal/records.ts';
 import type { LogMessage } from '../services/messages.ts';
 import { createCallModel } from '../services/model/call-model.ts';
 import { createClient } from '../services/model/client.ts';
@@ -17,10 +18,11 @@ import { createAutocompact } from '../services/preprocess/autocompact.ts';
 import { createLegalize } from '../services/preprocess/legalize.ts';
 import { pass, type Stage, type StageWord } from '../services/preprocess/stage.ts';
 import {
+  type ContentReplacementState,
   contentReplacementState,
   createToolResultBudget,
 } from '../services/preprocess/tool-result-budget.ts';
-import { createCompact } from '../services/recovery/compact.ts';
+import { type Compact, type CompactRequest, createCompact } from '../services/recovery/compact.ts';
 import { drainNothing } from '../services/recovery/drain-collapses.ts';
 import { createReactiveCompact } from '../services/recovery/reactive-compact.ts';
 import { createStripMedia } from '../services/recovery/strip-media.ts';
@@ -69,7 +71,7 @@ export function sessionServices(
   });
   const countTokens = createCountTokens(client);
   const partsOf = (state: QueryState) => requestOf(session, state, neverAborted);
-  const compact = createCompact({
+  const summarise = createCompact({
     log,
     counter: tokens,
     callModel,
@@ -82,18 +84,25 @@ export function sessionServices(
     uuid,
     now: clock,
   });
+  const compact: Compact = async (request) => {
+    const outcome = await summarise(request);
+    if (outcome.kind === 'done' && !request.signal.aborted) {
+      noteBoundary(session, request, outcome.history, current()?.turn.promptUuids ?? []);
+    }
+    return outcome;
+  };
   return {
     callModel,
     judge: createJudge({
       home: config.env.HOME ?? config.cwd,
-      readableFolders: () => [session.folder],
+      readableFolders: () => [session.folder, ...(config.resumed?.resultFolders ?? [])],
     }),
     toolResultBudget: createToolResultBudget({
       log,
       counter: tokens,
       tools: session.tools,
       folder: session.folder,
-      state: contentReplacementState(),
+      state: replacementsOf(session),
       onReplaced: (record) => session.transcript.note('content-replacement', { ...record }),
       tell,
     }),
@@ -138,6 +147,52 @@ export function sessionServices(
   };
 }
 
+/** The summary is where a resumed session begins. */
+function noteBoundary(
+  session: Session,
+  { state, trigger }: CompactRequest,
+  { head, tokens }: Cursor,
+  promptUuids: readonly string[],
+): void {
+  session.transcript.compacted({
+    trigger,
+    preTokens: state.history.tokens,
+    postTokens: tokens,
+    history: session.log.at(head),
+    totals: totalsOf(session),
+    promptUuids,
+    ...(session.title === undefined ? {} : { title: session.title }),
+  });
+}
+
+const totalsOf = ({ usage }: Session): Totals =>
+  Object.fromEntries(
+    Object.entries(usage.snapshot().modelUsage).map(([model, sum]) => [
+      model,
+      {
+        input_tokens: sum.inputTokens,
+        output_tokens: sum.outputTokens,
+        cache_read_input_tokens: sum.cacheReadInputTokens,
+        cache_creation_input_tokens: sum.cacheCreationInputTokens,
+      },
+    ]),
+  );
+
+/**
+ * What an earlier process has decided about long results. A result that no request has carried yet
+ * is still open: only what stands before the last answer was sent.
+ */
+function replacementsOf({ config }: Session): ContentReplacementState {
+  const { messages = [], replacements = [] } = config.resumed?.restored ?? {};
+  const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant');
+  const sent = messages
+    .slice(0, Math.max(0, lastAnswer))
+    .flatMap(({ kind, toolUseId }) =>
+      kind === 'tool_result' && toolUseId !== undefined ? [toolUseId] : [],
+    );
+  return contentReplacementState(replacements, sent);
+}
+
 const neverAborted = new AbortController().signal;
 
 const windowOf = (name: string) => {
@@ -157,7 +212,7 @@ const promptPrices = (name: string) => {
 
 /** Prompts that came while the round ran: from now on this turn answers them, too. */
 function takeQueued(session: Session, scope: QueryScope | undefined): readonly LogMessage[] {
-  const taken = session.queue.splice(0);
+  const taken = session.queue.takeForRound();
   scope?.turn.promptUuids.push(...taken.map(({ uuid }) => uuid));
   return taken;
 }

@@ -3,20 +3,26 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { AutoCompactTracking } from '../machines/state.ts';
 import type { HookMessage, HookRunner } from '../services/hooks/run-hooks.ts';
+import { createCheckpoints, noCheckpoints } from '../services/journal/checkpoints.ts';
+import { FileJournalStore } from '../services/journal/file-store.ts';
+import { createLedger } from '../services/journal/ledger.ts';
+import type { JournalStore } from '../services/journal/store.ts';
 import {
   noTranscript,
   openTranscript,
+  projectFolder,
   type Transcript,
   transcriptPath,
 } from '../services/journal/transcript.ts';
 import { MessageLog } from '../services/message-log.ts';
-import type { LogMessage } from '../services/messages.ts';
 import { defaultModel } from '../services/model/model-table.ts';
 import type { Usage } from '../services/model/types.ts';
-import { UsageMeter } from '../services/model/usage.ts';
+import { UsageMeter, type UsageSnapshot } from '../services/model/usage.ts';
 import { createTokenCounter, type TokenCounter } from '../services/preprocess/token-count.ts';
+import type { Ledger } from '../services/tools/executor/deps.ts';
 import type { Tool, ToolState } from '../services/tools/tool.ts';
 import type { QueryEngineConfig } from './config.ts';
+import { PromptQueue } from './prompt-queue.ts';
 import { sessionHooks } from './session-hooks.ts';
 
 export interface Session {
@@ -24,8 +30,13 @@ export interface Session {
   readonly config: QueryEngineConfig;
   readonly log: MessageLog;
   readonly usage: UsageMeter;
+  /** What processes before this one have used: a resumed session goes on counting. */
+  readonly usageBefore: UsageSnapshot;
   readonly tokens: TokenCounter;
+  readonly store: JournalStore;
   readonly transcript: Transcript;
+  /** Absent when nothing is written down. */
+  readonly ledger: Ledger | undefined;
   readonly runHooks: HookRunner;
   readonly toolState: ToolState;
   /** Built in, of the host, of servers, and of this turn: what the model is offered now. */
@@ -35,8 +46,10 @@ export interface Session {
   readonly defaultModel: string;
   /** For results that are too long, and other files of this session. Made on first use. */
   readonly folder: string;
+  /** Versions of files before tools changed them. */
+  readonly historyFolder: string;
   /** Prompts that came while a turn ran. */
-  readonly queue: LogMessage[];
+  readonly queue: PromptQueue;
   /** Where shells stand now. Begins as `config.cwd`. */
   cwd: string;
   /** Blocks of the system prompt; built once. */
@@ -46,6 +59,8 @@ export interface Session {
   primaryModel: string;
   /** Set by the host: counts from the next request on, unless the chart has fallen back. */
   chosenModel: string | undefined;
+  /** A name that a person gave it. */
+  title: string | undefined;
   /** Carried from turn to turn: a summary that failed three times is not tried in the next. */
   autoCompactTracking: AutoCompactTracking | undefined;
   /** Where the last request of the loop ended: the next one keeps a cache breakpoint there. */
@@ -54,6 +69,8 @@ export interface Session {
   readonly stopping: Promise<void>[];
   /** What hooks say of themselves; set while somebody listens. */
   tellHost: (message: HookMessage) => void;
+  /** The disk takes nothing any more: ends the turn that runs, if one does. */
+  onDiskFailure: (error: Error) => void;
 }
 
 export function openSession(
@@ -62,16 +79,39 @@ export function openSession(
   version: string,
   tools: () => readonly Tool[],
 ): Session {
-  const { deps, home, cwd, persistSession = true } = config;
+  const { deps, home, cwd, persistSession = true, resumed, bare = false } = config;
   const log = new MessageLog();
   const uuid = deps?.uuid ?? randomUUID;
   const now = deps?.now ?? (() => new Date());
+  const store = config.journal ?? new FileJournalStore({ folder: projectFolder(home, cwd), now });
   const path = transcriptPath(home, cwd, id);
+  const ownFolder = path.slice(0, -'.jsonl'.length);
+  const historyFolder = join(ownFolder, 'file-history');
+  const usage = new UsageMeter();
+  if (resumed && resumed.forkedFrom === undefined) {
+    for (const [model, used] of Object.entries(resumed.restored.totals)) usage.add(model, used);
+  }
+  const transcript = persistSession
+    ? openTranscript({
+        path,
+        openWriter: async () => resumed?.writer ?? (await store.open(id)),
+        ...{ sessionId: id, cwd, version, now, uuid },
+        onFailure: (error) => session.onDiskFailure(error),
+        ...beginOf(config),
+      })
+    : noTranscript(path);
+  const checkpoints = createCheckpoints({
+    folder: historyFolder,
+    tools,
+    cwd: () => session.cwd,
+    note: (type, fields) => transcript.note(type, fields),
+  });
   const session: Session = {
     id,
     config,
     log,
-    usage: new UsageMeter(),
+    usage,
+    usageBefore: usage.snapshot(),
     tokens: createTokenCounter({
       log,
       fixed: () => ({
@@ -80,9 +120,11 @@ export function openSession(
         userContext: session.userContext,
       }),
     }),
-    transcript: persistSession
-      ? openTranscript({ path, sessionId: id, cwd, version, now })
-      : noTranscript(path),
+    store,
+    transcript,
+    ledger: persistSession
+      ? createLedger({ transcript, checkpoints: bare ? noCheckpoints : checkpoints, isBare: bare })
+      : undefined,
     runHooks: sessionHooks(config, { id, transcriptPath: path, uuid, tools }, (message) =>
       session.tellHost(message),
     ),
@@ -91,24 +133,39 @@ export function openSession(
     uuid,
     now,
     defaultModel: defaultModel(),
-    folder: join(path.slice(0, -'.jsonl'.length), 'tool-results'),
-    queue: [],
+    folder: join(ownFolder, 'tool-results'),
+    historyFolder,
+    queue: new PromptQueue(),
     cwd,
     systemPrompt: [],
     userContext: '',
     primaryModel: '',
     chosenModel: undefined,
+    title: resumed?.restored.title,
     autoCompactTracking: undefined,
     lastRequest: undefined,
     stopping: [],
     tellHost: () => {},
+    onDiskFailure: () => {},
   };
   return session;
 }
 
+/** How the file of a resumed session goes on, and with what the file of a fork begins. */
+function beginOf({ resumed }: QueryEngineConfig) {
+  if (!resumed) return {};
+  const { restored, forkedFrom } = resumed;
+  if (forkedFrom === undefined) return { isResumed: true, tip: restored.tip };
+  return { forkedFrom, begin: restored.messages };
+}
+
 /** Adds what a call has used. @returns its price, 0 when the model's price is not known. */
-export const bill = (session: Session, model: string, usage: Usage): number =>
-  session.usage.add(model, usage) ?? 0;
+export function bill(session: Session, model: string, usage: Usage): number {
+  const usd = session.usage.add(model, usage);
+  // At once, not with the result: a crash loses at most what the call that ran has cost.
+  session.transcript.used(model, usage, usd);
+  return usd ?? 0;
+}
 
 /** A session-wide store for tools; `dispose` runs what each value asked for. */
 export class SessionToolState implements ToolState {

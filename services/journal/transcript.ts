@@ -1,98 +1,257 @@
 /**
- * The session on disk: JSON lines in the shape that viewers of Claude Code transcripts read, a
- * linked list by `uuid` and `parentUuid`. One write for each record, so that a line is whole or
- * not there.
+ * The session on disk, as the engine writes it. Knows what a line means; how lines are kept is the
+ * store's business. Every line is in the store when the call returns; `commit` makes it safe.
  */
-import { closeSync, fdatasync, mkdirSync, openSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import type { LogMessage } from '../messages.ts';
 import type { Usage } from '../model/types.ts';
+import { type LineStamp, lineOf, SCHEMA, type Totals } from './records.ts';
+import type { JournalRecord, JournalWriter } from './store.ts';
 
-const SCHEMA = 1;
-const sync = promisify(fdatasync);
+/** Folder of all sessions of one working folder. */
+export const projectFolder = (home: string, cwd: string): string =>
+  join(home, 'projects', cwd.replace(/[^a-zA-Z0-9]/g, '-'));
 
 /** `$ESCAPEMENT_HOME/projects/<cwd>/<session>.jsonl` */
 export const transcriptPath = (home: string, cwd: string, sessionId: string): string =>
-  join(home, 'projects', cwd.replace(/[^a-zA-Z0-9]/g, '-'), `${sessionId}.jsonl`);
+  join(projectFolder(home, cwd), `${sessionId}.jsonl`);
+
+/** A summary that stands for what was said before it. */
+export interface Boundary {
+  readonly trigger: 'auto' | 'manual';
+  readonly preTokens: number;
+  readonly postTokens: number;
+  /** The whole history from here on, the summary first: nothing older need be read again. */
+  readonly history: readonly LogMessage[];
+  readonly totals: Totals;
+  /** Prompts of the turn that goes on: no result has named them yet. */
+  readonly promptUuids: readonly string[];
+  readonly title?: string;
+}
 
 export interface Transcript {
   readonly path: string;
-  /** Whole and in the file (not yet on the platter) when it returns. */
-  record(message: LogMessage, usage?: Usage): void;
-  /** Anything that is no message: a tombstone, an event of the chart, totals. */
+  /**
+   * Becomes the writer. Before the first line; once.
+   * @returns bytes of a line that a crash had cut, and that were taken off.
+   * @throws SessionInUseError
+   */
+  open(): Promise<number>;
+  /** A message that was said, and stands unless it is retracted. */
+  record(message: LogMessage): void;
+  /** A message says something else now: the input with which a call really runs. */
+  amend(message: LogMessage): void;
+  /** A message does not stand any more. What comes next is said after the one before it. */
+  retract(uuid: string): void;
+  /** From here on history is a summary and what was kept. */
+  compacted(boundary: Boundary): void;
+  /** What comes next is said after this message; `null`: at the very begin. */
+  rewind(to: string | null): void;
+  /** Anything that is no message: an event of the chart, totals, a decision about a result. */
   note(type: string, fields: Readonly<Record<string, unknown>>): void;
-  /** On the platter. */
+  /** What a call of a model has used. Summed up when the session is opened again. */
+  used(model: string, usage: Usage, costUsd: number | null): void;
+  /** Safe from a loss of power. Rejects when the store cannot take it. */
   commit(): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
 }
 
-export interface TranscriptOptions {
+export interface TranscriptOptions extends LineStamp {
   readonly path: string;
-  readonly sessionId: string;
-  readonly cwd: string;
-  readonly version: string;
+  /** Called once, by the first line. */
+  readonly openWriter: () => Promise<JournalWriter>;
   readonly now: () => Date;
+  readonly uuid: () => string;
+  /** Where a resumed session ends: what comes next is said after it. */
+  readonly tip?: string | null;
+  /** The session is there already: it has its first line. */
+  readonly isResumed?: boolean;
+  /** Lines that a fork begins with, after the first. */
+  readonly begin?: readonly LogMessage[];
+  readonly forkedFrom?: string;
+  /** The store takes nothing any more. Told once, until it takes something again. */
+  readonly onFailure: (error: Error) => void;
 }
 
 /** Nothing is written: `persistSession: false`. */
 export const noTranscript = (path: string): Transcript => ({
   path,
+  open: () => Promise.resolve(0),
   record: () => {},
+  amend: () => {},
+  retract: () => {},
+  compacted: () => {},
+  rewind: () => {},
   note: () => {},
+  used: () => {},
   commit: () => Promise.resolve(),
-  close: () => {},
+  close: () => Promise.resolve(),
 });
 
-/** The file is made with the first record. @throws when it cannot be written: the turn ends. */
+/** Nothing is made before the first line. */
 export function openTranscript(options: TranscriptOptions): Transcript {
-  const { path, sessionId, cwd, version, now } = options;
-  let fd: number | undefined;
-  let parentUuid: string | null = null;
-  const write = (line: Record<string, unknown>): void => {
-    if (fd === undefined) {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      fd = openSync(path, 'a', 0o600);
-      writeSync(fd, `${JSON.stringify({ type: 'escapement', schema: SCHEMA, sessionId, version })}\n`);
+  return new JournalTranscript(options);
+}
+
+class JournalTranscript implements Transcript {
+  readonly path: string;
+  readonly #options: TranscriptOptions;
+  #writer: JournalWriter | undefined;
+  #opening: Promise<number> | undefined;
+  #hasFailed = false;
+  /** Said before the session was opened: a prompt beside a turn that is only just beginning. */
+  #early: JournalRecord[] = [];
+  /** The last message of the branch. */
+  #tip: string | null;
+  /** The last message of each subagent, by the call that it runs for. */
+  readonly #sideTips = new Map<string, string>();
+  /** What each message of this process was said after: a retraction goes back there. */
+  readonly #parents = new Map<string, string | null>();
+
+  constructor(options: TranscriptOptions) {
+    this.#options = options;
+    this.path = options.path;
+    this.#tip = options.tip ?? null;
+  }
+
+  open(): Promise<number> {
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  async #open(): Promise<number> {
+    const { openWriter, isResumed } = this.#options;
+    const writer = await openWriter();
+    this.#writer = writer;
+    const early = this.#early.splice(0);
+    if (!isResumed) this.#begin();
+    for (const record of early) this.#write(record);
+    return writer.cutBytes;
+  }
+
+  #begin(): void {
+    const { begin = [], sessionId, version, cwd, forkedFrom } = this.#options;
+    this.#write({
+      type: 'escapement',
+      schema: SCHEMA,
+      sessionId,
+      version,
+      cwd,
+      timestamp: this.#now(),
+      ...(forkedFrom === undefined ? {} : { forkedFrom }),
+    });
+    if (begin.length > 0) this.#tip = null;
+    for (const message of begin) this.record(message);
+  }
+
+  record(message: LogMessage): void {
+    const side = message.parentToolUseId;
+    const parent = side === undefined ? this.#tip : (this.#sideTips.get(side) ?? null);
+    this.#write(lineOf(message, parent, this.#options));
+    if (side === undefined) {
+      this.#parents.set(message.uuid, parent);
+      this.#tip = message.uuid;
+    } else this.#sideTips.set(side, message.uuid);
+  }
+
+  amend({ uuid, content }: LogMessage): void {
+    this.note('amended', { uuid, message: { content } });
+  }
+
+  retract(uuid: string): void {
+    this.note('tombstone', { uuid });
+    // Messages are taken back last first or as a whole: either way the tip ends before them.
+    if (this.#tip === uuid) this.#tip = this.#parents.get(uuid) ?? null;
+    else this.#skip(uuid);
+    this.#parents.delete(uuid);
+  }
+
+  /** What was said after the retracted message is said after the one before it. */
+  #skip(uuid: string): void {
+    const before = this.#parents.get(uuid);
+    if (before === undefined) return;
+    for (const [child, parent] of this.#parents) {
+      if (parent === uuid) this.#parents.set(child, before);
     }
-    writeSync(fd, `${JSON.stringify(line)}\n`);
-  };
-  return {
-    path,
-    record(message, usage) {
-      const { uuid, role } = message;
-      const api =
-        role === 'assistant'
-          ? { id: message.apiId ?? uuid, type: 'message', role, model: message.model, usage }
-          : { role };
-      write({
-        parentUuid,
-        isSidechain: message.parentToolUseId !== undefined,
-        type: role,
-        uuid,
-        sessionId,
-        cwd,
-        version,
-        timestamp: message.timestamp,
-        origin: message.origin,
-        kind: message.kind,
-        ...(message.isMeta ? { isMeta: true } : {}),
-        ...(message.unreadable ? { unreadable: message.unreadable } : {}),
-        ...(message.parentToolUseId ? { parentToolUseId: message.parentToolUseId } : {}),
-        ...(message.toolUseResult === undefined ? {} : { toolUseResult: message.toolUseResult }),
-        message: { ...api, content: message.content },
-      });
-      parentUuid = uuid;
-    },
-    note(type, fields) {
-      write({ type, sessionId, timestamp: now().toISOString(), ...fields });
-    },
-    async commit() {
-      if (fd !== undefined) await sync(fd);
-    },
-    close() {
-      if (fd !== undefined) closeSync(fd);
-      fd = undefined;
-    },
-  };
+  }
+
+  compacted(boundary: Boundary): void {
+    const { trigger, preTokens, postTokens, history, totals, promptUuids, title } = boundary;
+    const uuid = this.#options.uuid();
+    const { sessionId, cwd, version } = this.#options;
+    this.#write({
+      type: 'system',
+      subtype: 'compact_boundary',
+      content: 'Conversation compacted',
+      uuid,
+      parentUuid: null,
+      logicalParentUuid: this.#tip,
+      isSidechain: false,
+      level: 'info',
+      sessionId,
+      cwd,
+      version,
+      timestamp: this.#now(),
+      compactMetadata: { trigger, preTokens, postTokens },
+      history,
+      totals,
+      promptUuids,
+      ...(title === undefined ? {} : { title }),
+    });
+    this.#parents.clear();
+    this.#tip = uuid;
+    const [summary] = history;
+    if (!summary) return;
+    // For viewers. We ourselves go on from the boundary, which is one line and so is whole or not.
+    this.#write({ ...lineOf(summary, uuid, this.#options), isCompactSummary: true });
+    this.#tip = summary.uuid;
+  }
+
+  rewind(to: string | null): void {
+    this.note('rewind', { to });
+    this.#tip = to;
+  }
+
+  note(type: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#write({ type, sessionId: this.#options.sessionId, timestamp: this.#now(), ...fields });
+  }
+
+  used(model: string, usage: Usage, costUsd: number | null): void {
+    const { cwd, version, uuid } = this.#options;
+    this.note('usage', {
+      cwd,
+      version,
+      message: { id: uuid(), model, usage },
+      ...(costUsd === null ? {} : { costUSD: costUsd }),
+    });
+  }
+
+  async commit(): Promise<void> {
+    await this.#writer?.commit();
+  }
+
+  async close(): Promise<void> {
+    // A session that was resumed and never used is held all the same.
+    if (this.#options.isResumed) this.open().catch(() => {});
+    await this.#opening?.catch(() => {});
+    await this.#writer?.close();
+  }
+
+  #now(): string {
+    return this.#options.now().toISOString();
+  }
+
+  #write(record: JournalRecord): void {
+    const writer = this.#writer;
+    if (!writer) {
+      this.#early.push(record);
+      return;
+    }
+    writer.append(record);
+    if (!writer.failure) this.#hasFailed = false;
+    else if (!this.#hasFailed) {
+      this.#hasFailed = true;
+      this.#options.onFailure(writer.failure);
+    }
+  }
 }

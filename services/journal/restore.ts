@@ -1,0 +1,361 @@
+/**
+ * A session as it stood when its last process ended. Read from the end, up to the newest summary
+ * that the conversation goes on from: what is older costs nothing.
+ */
+import type { ContinueReason } from '../../machines/reasons.ts';
+import type { LogMessage } from '../messages.ts';
+import type { Usage } from '../model/types.ts';
+import type { Replacement } from '../preprocess/tool-result-budget.ts';
+import { type Branch, branchTo, type Node, withSiblings } from './branch.ts';
+import { isObject, messagesOf, SCHEMA, type Totals } from './records.ts';
+import type { JournalRecord, JournalStore } from './store.ts';
+
+/** These are bounded by `maxTurns`, over all processes that work on one turn. */
+const turnReasons: readonly ContinueReason[] = [
+  'next_turn',
+  'stop_hook_blocking',
+  'token_budget_continuation',
+  'structured_output_retry',
+];
+const spendsTurn = (reason: unknown) => turnReasons.some((known) => known === reason);
+
+/** How far a call came, as the ledger says. */
+export interface LedgerState {
+  readonly name: string;
+  readonly isFinished: boolean;
+}
+
+export interface Restored {
+  readonly sessionId: string;
+  /** We have begun it: there is a ledger. A session of another program has none. */
+  readonly isOwn: boolean;
+  /** What was said and stands, oldest first. Perhaps with open calls, at its end. */
+  readonly messages: readonly LogMessage[];
+  /** The next message is said after this one; `null` for an empty session. */
+  readonly tip: string | null;
+  readonly totals: Totals;
+  readonly replacements: readonly Replacement[];
+  /** Calls with side effects that were begun, by id. */
+  readonly ledger: ReadonlyMap<string, LedgerState>;
+  /** The last turn has left its open calls to the host. */
+  readonly isDeferred: boolean;
+  /** Prompts that no result has named, oldest first. */
+  readonly openPrompts: readonly string[];
+  /** Prompts that came beside a turn and that none has taken, oldest first. */
+  readonly queued: readonly LogMessage[];
+  /** The last turn has no result. */
+  readonly isInterrupted: boolean;
+  /** What the interrupted turn has spent of its turns, and how often it was tried to be ended. */
+  readonly turnsSpent: number;
+  readonly finishTries: number;
+  /** Lines that are no records. They stay where they are. */
+  readonly damagedLines: number;
+  /** Messages whose parent is not in the file. */
+  readonly gaps: number;
+  readonly title: string | undefined;
+}
+
+export interface RestoreOptions {
+  /** Up to and including this message; what came after it is another branch. */
+  readonly at?: string;
+}
+
+/** What stands in the way of going on with a session. */
+export class RestoreError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RestoreError';
+  }
+}
+
+/**
+ * @returns `undefined` when there is no such session.
+ * @throws RestoreError when it was written by a newer version, or `at` is not in it.
+ */
+export async function restore(
+  store: JournalStore,
+  sessionId: string,
+  options: RestoreOptions = {},
+): Promise<Restored | undefined> {
+  const first = await store.first(sessionId);
+  const isOwn = first?.type === 'escapement';
+  if (isOwn && typeof first.schema === 'number' && first.schema > SCHEMA) {
+    throw new RestoreError(
+      `session ${sessionId} was written by a newer version (schema ${first.schema}; this one reads up to ${SCHEMA}): update escapement`,
+    );
+  }
+  const reading = new Reading(options.at);
+  let isEmpty = true;
+  for await (const stored of store.readBack(sessionId)) {
+    isEmpty = false;
+    if (stored.kind === 'damaged') reading.damagedLines += 1;
+    else if (reading.take(stored.record)) break;
+  }
+  if (isEmpty && !first) return undefined;
+  return reading.result(sessionId, isOwn);
+}
+
+/** Lines come in newest first. */
+class Reading {
+  readonly #at: string | undefined;
+  readonly #nodes = new Map<string, Node>();
+  readonly #amended = new Map<string, LogMessage['content']>();
+  readonly #retracted = new Set<string>();
+  readonly #totals = new Map<string, Usage>();
+  readonly #replacements = new Map<string, Replacement>();
+  readonly #ledger = new Map<string, LedgerState>();
+  #isDeferred = false;
+  readonly #queue = new Map<string, LogMessage | undefined>();
+  #openPrompts: string[] = [];
+  #order = 0;
+  #tip: string | null | undefined;
+  #hasResult = false;
+  #isInterrupted = false;
+  #turnsSpent = 0;
+  #finishTries = 0;
+  #title: string | undefined;
+  damagedLines = 0;
+
+  constructor(at: string | undefined) {
+    this.#at = at;
+    this.#tip = at;
+  }
+
+  /** @returns whether nothing older is needed. */
+  take(record: JournalRecord): boolean {
+    this.#order -= 1;
+    switch (record.type) {
+      case 'user':
+      case 'assistant':
+        this.#takeMessage(record);
+        return false;
+      case 'system':
+        return this.#takeSystem(record);
+      case 'tombstone':
+        this.#retracted.add(String(record.uuid));
+        return false;
+      case 'amended':
+        this.#takeAmended(record);
+        return false;
+      case 'rewind':
+        this.#leafIs(typeof record.to === 'string' ? record.to : null);
+        if (!this.#isInterrupted) this.#hasResult = true; // nobody goes on with what was left
+        return false;
+      case 'usage':
+        this.#takeUsage(record.message);
+        return false;
+      case 'tool_started':
+        this.#takeStarted(record);
+        return false;
+      case 'tool_finished':
+        this.#takeLedger(record, true);
+        return false;
+      case 'content-replacement':
+        this.#takeReplacement(record);
+        return false;
+      case 'queue-operation':
+        this.#takeQueued(record);
+        return false;
+      case 'result':
+        this.#takeResult(record);
+        return false;
+      case 'transition':
+        if (!this.#hasResult && spendsTurn(record.reason)) this.#turnsSpent += 1;
+        return false;
+      case 'turn-resumed':
+        if (!this.#hasResult) this.#finishTries += 1;
+        return false;
+      case 'custom-title':
+        if (typeof record.customTitle === 'string') this.#title ??= record.customTitle;
+        return false;
+      default:
+        this.#takePlace(record, []);
+        return false;
+    }
+  }
+
+  #takeMessage(record: JournalRecord): void {
+    if (record.isSidechain === true) return;
+    const messages = messagesOf(record);
+    this.#takePlace(record, messages);
+    const [first] = messages;
+    if (!first) return;
+    this.#queue.set(first.uuid, undefined); // a turn has taken it
+    if (this.#retracted.has(first.uuid)) return;
+    this.#leafIs(first.uuid);
+    if (this.#hasResult) return;
+    this.#isInterrupted = true;
+    if (first.origin === 'prompt' && first.role === 'user') this.#openPrompts.unshift(first.uuid);
+  }
+
+  /** A line with a place in the tree, also one that says nothing: the way leads through it. */
+  #takePlace(record: JournalRecord, messages: readonly LogMessage[]): void {
+    const { uuid, parentUuid } = record;
+    if (typeof uuid !== 'string' || record.isSidechain === true || this.#nodes.has(uuid)) return;
+    if (messages.length === 0 && parentUuid === undefined) return;
+    this.#nodes.set(uuid, {
+      uuid,
+      parentUuid: typeof parentUuid === 'string' ? parentUuid : null,
+      order: this.#order,
+      messages,
+    });
+  }
+
+  /** Only a summary that the conversation goes on from ends the reading. */
+  #takeSystem(record: JournalRecord): boolean {
+    const { uuid, history } = record;
+    const isBoundary = record.subtype === 'compact_boundary' && typeof uuid === 'string';
+    if (!isBoundary || !Array.isArray(history)) {
+      this.#takePlace(record, []);
+      return false;
+    }
+    this.#leafIs(uuid);
+    const kept = history as readonly LogMessage[];
+    const base = { parentUuid: null, order: this.#order, messages: [] };
+    // A branch may also begin at a message that only stands in the summary's history by now.
+    kept.forEach((message, at) => {
+      if (this.#nodes.has(message.uuid)) return;
+      this.#nodes.set(message.uuid, {
+        ...base,
+        uuid: message.uuid,
+        history: kept.slice(0, at + 1),
+      });
+    });
+    this.#nodes.set(uuid, { ...base, uuid, history: kept });
+    const way = branchTo(this.#tip ?? null, this.#nodes);
+    const isOn = way.isWhole && way.nodes[0]?.history !== undefined;
+    if (!isOn) return false;
+    this.#takeSums(record);
+    return true;
+  }
+
+  /** What lines before the boundary would add up to. */
+  #takeSums(record: JournalRecord): void {
+    if (isObject(record.totals)) {
+      for (const [model, usage] of Object.entries(record.totals)) this.#add(model, usage as Usage);
+    }
+    if (typeof record.title === 'string') this.#title ??= record.title;
+    if (this.#hasResult || !Array.isArray(record.promptUuids)) return;
+    this.#isInterrupted = true;
+    this.#openPrompts = [...(record.promptUuids as string[]), ...this.#openPrompts];
+  }
+
+  /** The newest word on where the conversation stands is met first. */
+  #leafIs(uuid: string | null): void {
+    if (this.#tip === undefined) this.#tip = uuid;
+  }
+
+  #takeAmended({ uuid, message }: JournalRecord): void {
+    if (typeof uuid !== 'string' || !isObject(message) || this.#amended.has(uuid)) return;
+    if (Array.isArray(message.content)) {
+      this.#amended.set(uuid, message.content as LogMessage['content']);
+    }
+  }
+
+  #takeUsage(message: unknown): void {
+    if (!isObject(message) || typeof message.model !== 'string' || !isObject(message.usage)) return;
+    this.#add(message.model, message.usage as unknown as Usage);
+  }
+
+  #add(model: string, usage: Usage): void {
+    const sum = this.#totals.get(model);
+    const plus = (name: keyof Usage) => (sum?.[name] ?? 0) + (usage[name] ?? 0);
+    this.#totals.set(model, {
+      input_tokens: plus('input_tokens'),
+      output_tokens: plus('output_tokens'),
+      cache_read_input_tokens: plus('cache_read_input_tokens'),
+      cache_creation_input_tokens: plus('cache_creation_input_tokens'),
+    });
+  }
+
+  #takeStarted(record: JournalRecord): void {
+    const { toolUseId } = record;
+    // A start after an end is another run: the end that was seen first is the newer one.
+    if (typeof toolUseId === 'string' && !this.#ledger.has(toolUseId)) {
+      this.#takeLedger(record, false);
+    }
+  }
+
+  #takeLedger({ toolUseId, name }: JournalRecord, isFinished: boolean): void {
+    if (typeof toolUseId !== 'string' || this.#ledger.has(toolUseId)) return;
+    this.#ledger.set(toolUseId, { name: String(name), isFinished });
+  }
+
+  #takeReplacement({ toolUseId, chars, text, path }: JournalRecord): void {
+    if (typeof toolUseId !== 'string' || typeof text !== 'string' || typeof chars !== 'number') {
+      return;
+    }
+    if (this.#replacements.has(toolUseId)) return;
+    const where = typeof path === 'string' ? path : undefined;
+    this.#replacements.set(toolUseId, { toolUseId, chars, text, path: where });
+  }
+
+  /** The newest word on a prompt counts. */
+  #takeQueued(record: JournalRecord): void {
+    const { uuid, operation, message } = record;
+    if (typeof uuid !== 'string' || this.#queue.has(uuid)) return;
+    const isWaiting = operation === 'enqueue' && isObject(message);
+    this.#queue.set(uuid, isWaiting ? (message as unknown as LogMessage) : undefined);
+  }
+
+  #takeResult(record: JournalRecord): void {
+    if (!this.#hasResult && !this.#isInterrupted) {
+      this.#isDeferred = record.terminal_reason === 'tool_deferred';
+    }
+    this.#hasResult = true;
+  }
+
+  result(sessionId: string, isOwn: boolean): Restored {
+    if (this.#at !== undefined && !this.#isThere(this.#at)) {
+      throw new RestoreError(`message ${this.#at} is not in session ${sessionId}`);
+    }
+    const branch = branchTo(this.#tip ?? null, this.#nodes);
+    const messages = this.#messagesOn(branch, isOwn);
+    const last = messages.at(-1);
+    const isAtOther = this.#at !== undefined;
+    const isForeignOpen = !isOwn && last !== undefined && last.role === 'user';
+    return {
+      sessionId,
+      isOwn,
+      messages,
+      tip: this.#tip ?? null,
+      totals: Object.fromEntries(this.#totals),
+      replacements: [...this.#replacements.values()],
+      ledger: this.#ledger,
+      isDeferred: this.#isDeferred && !isAtOther,
+      openPrompts: isOwn && !isAtOther ? this.#openPrompts : [],
+      queued: isAtOther
+        ? []
+        : [...this.#queue.values()].filter((one) => one !== undefined).reverse(),
+      isInterrupted: !isAtOther && (isOwn ? this.#isInterrupted : isForeignOpen),
+      turnsSpent: this.#isInterrupted ? this.#turnsSpent : 0,
+      finishTries: this.#finishTries,
+      damagedLines: this.damagedLines,
+      gaps: branch.gaps,
+      title: this.#title,
+    };
+  }
+
+  #isThere(uuid: string): boolean {
+    if (this.#nodes.has(uuid)) return true;
+    return [...this.#nodes.values()].some(({ history = [], messages }) =>
+      [...history, ...messages].some((message) => message.uuid === uuid),
+    );
+  }
+
+  #messagesOn(branch: Branch, isOwn: boolean): readonly LogMessage[] {
+    const nodes = isOwn ? branch.nodes : withSiblings(branch.nodes, this.#nodes);
+    // Behind a boundary of ours stands its summary as a line, for viewers: the history has it.
+    const seen = new Set<string>();
+    const messages = nodes
+      .flatMap((node) => node.history ?? node.messages)
+      .filter(({ uuid }) => !this.#retracted.has(uuid) && !seen.has(uuid) && seen.add(uuid))
+      .map((message) => {
+        const content = this.#amended.get(message.uuid);
+        return content ? { ...message, content } : message;
+      });
+    if (this.#at === undefined) return messages;
+    const end = messages.findIndex(({ uuid }) => uuid === this.#at);
+    return end < 0 ? messages : messages.slice(0, end + 1);
+  }
+}

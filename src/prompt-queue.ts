@@ -1,0 +1,44 @@
+/** Prompts that come while a turn runs, until a turn takes them. */
+import type { LogMessage } from '../services/messages.ts';
+
+/**
+ * `now`: the turn that runs is stopped for it. `next`: it is read at the next chance, beside the
+ * results of a round, else as a turn of its own. `later`: only as a turn of its own.
+ */
+export type Priority = 'now' | 'next' | 'later';
+
+const ranks: Readonly<Record<Priority, number>> = { now: 0, next: 1, later: 2 };
+
+interface Waiting {
+  readonly message: LogMessage;
+  readonly priority: Priority;
+}
+
+/** By priority, and within one in the order in which they came. */
+export class PromptQueue {
+  #waiting: Waiting[] = [];
+
+  add(message: LogMessage, priority: Priority): void {
+    this.#waiting.push({ message, priority });
+    this.#waiting.sort((a, b) => ranks[a.priority] - ranks[b.priority]); // stable
+  }
+
+  /** What the turn that runs may read now. One that stops the turn must not be answered by it. */
+  takeForRound(): readonly LogMessage[] {
+    const taken = this.#waiting.filter(({ priority }) => priority === 'next');
+    this.#waiting = this.#waiting.filter(({ priority }) => priority !== 'next');
+    return taken.map(({ message }) => message);
+  }
+
+  /** For turns of their own. */
+  takeAll(): readonly LogMessage[] {
+    return this.#waiting.splice(0).map(({ message }) => message);
+  }
+
+  /** @returns whether it was still waiting: what a turn has taken cannot be taken back. */
+  cancel(uuid: string): boolean {
+    const before = this.#waiting.length;
+    this.#waiting = this.#waiting.filter(({ message }) => message.uuid !== uuid);
+    return this.#waiting.length < before;
+  }
+}

@@ -1,0 +1,146 @@
+/** From "go on with that session" to a session that is read, checked and ours alone. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { FileJournalStore } from '../services/journal/file-store.ts';
+import { type Restored, RestoreError, restore } from '../services/journal/restore.ts';
+import {
+  isSessionId,
+  type JournalStore,
+  type JournalWriter,
+  SessionInUseError,
+} from '../services/journal/store.ts';
+import { projectFolder } from '../services/journal/transcript.ts';
+import type { ResumedSession } from './config.ts';
+import { UsageError } from './usage-error.ts';
+
+/** What a host says about the session, in the names of the options. */
+export interface ResumeRequest {
+  readonly resume?: string | undefined;
+  readonly continue?: boolean | undefined;
+  readonly forkSession?: boolean | undefined;
+  readonly resumeSessionAt?: string | undefined;
+  readonly sessionId?: string | undefined;
+}
+
+export interface Place {
+  readonly home: string;
+  readonly cwd: string;
+  /** Default: files below `home`. */
+  readonly store?: JournalStore | undefined;
+}
+
+export interface OpenedSession {
+  readonly sessionId: string;
+  /** Absent: it is a new one. */
+  readonly resumed?: ResumedSession;
+}
+
+/**
+ * Finds, locks and reads the session. The lock comes before the reading: what is read is what the
+ * next line is written after.
+ * @throws UsageError with cause and remedy: no such session, in use, newer version.
+ */
+export async function openRequested(request: ResumeRequest, place: Place): Promise<OpenedSession> {
+  const { forkSession = false, resumeSessionAt: at, sessionId: wanted } = request;
+  if (wanted !== undefined && !isSessionId(wanted)) {
+    throw new UsageError(`${wanted} is no session id: letters, digits, - and _ (a UUID is best)`);
+  }
+  const store =
+    place.store ?? new FileJournalStore({ folder: projectFolder(place.home, place.cwd) });
+  const id = request.resume ?? (request.continue ? await newest(store) : undefined);
+  if (id === undefined) return newSession(request, store);
+  if (!isSessionId(id)) throw new UsageError(`${id} is no session id`);
+  if (!(await isThere(store, id))) throw new UsageError(missing(id, place));
+  if (forkSession) {
+    const restored = await read(store, id, at, place);
+    return {
+      sessionId: wanted ?? randomUUID(),
+      resumed: {
+        restored,
+        forkedFrom: id,
+        isRewound: false,
+        resultFolders: [resultsOf(id, place)],
+      },
+    };
+  }
+  if (wanted !== undefined && wanted !== id) {
+    throw new UsageError(
+      `a resumed session keeps its id (${id}): leave --session-id away, or add --fork-session`,
+    );
+  }
+  const writer = await hold(store, id);
+  try {
+    const restored = await read(store, id, at, place);
+    const resumed = { restored, writer, isRewound: at !== undefined, resultFolders: [] };
+    return { sessionId: id, resumed };
+  } catch (error) {
+    await writer.close();
+    throw error;
+  }
+}
+
+async function newSession(
+  { resumeSessionAt, sessionId }: ResumeRequest,
+  store: JournalStore,
+): Promise<OpenedSession> {
+  if (resumeSessionAt !== undefined) {
+    throw new UsageError('--resume-session-at needs the session: add --resume <session>');
+  }
+  if (sessionId !== undefined && (await store.first(sessionId)) !== undefined) {
+    throw new UsageError(`session ${sessionId} is there already: go on with --resume ${sessionId}`);
+  }
+  return { sessionId: sessionId ?? randomUUID() };
+}
+
+/** The newest session of this folder; without one a new session begins. */
+async function newest(store: JournalStore): Promise<string | undefined> {
+  const sessions = await store.list();
+  return sessions.reduce(
+    (best, one) => (one.modifiedMs > (best?.modifiedMs ?? Number.NEGATIVE_INFINITY) ? one : best),
+    sessions[0],
+  )?.sessionId;
+}
+
+async function isThere(store: JournalStore, id: string): Promise<boolean> {
+  for await (const _ of store.readBack(id)) return true;
+  return false;
+}
+
+async function hold(store: JournalStore, id: string): Promise<JournalWriter> {
+  try {
+    return await store.open(id);
+  } catch (error) {
+    if (error instanceof SessionInUseError) throw new UsageError(error.message);
+    throw new UsageError(`session ${id} cannot be opened: ${(error as Error).message}`);
+  }
+}
+
+async function read(
+  store: JournalStore,
+  id: string,
+  at: string | undefined,
+  place: Place,
+): Promise<Restored> {
+  const restored = await restore(store, id, at === undefined ? {} : { at }).catch((error) => {
+    if (error instanceof RestoreError) throw new UsageError(error.message);
+    throw error;
+  });
+  if (restored) return restored;
+  throw new UsageError(missing(id, place));
+}
+
+/** Sessions belong to their folder: the remedy is to go there. */
+function missing(id: string, { home, cwd, store }: Place): string {
+  const projects = join(home, 'projects');
+  const others = store || !existsSync(projects) ? [] : readdirSync(projects);
+  const elsewhere = others.find((name) => existsSync(join(projects, name, `${id}.jsonl`)));
+  const where =
+    elsewhere === undefined
+      ? 'see the list with listSessions()'
+      : `it belongs to another folder (${elsewhere}): start there, or name it with cwd`;
+  return `nothing to resume: there is no session ${id} for ${cwd}: ${where}`;
+}
+
+const resultsOf = (id: string, { home, cwd }: Place) =>
+  join(projectFolder(home, cwd), id, 'tool-results');
