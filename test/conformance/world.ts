@@ -274,12 +274,12 @@ export const lenses: readonly Lens[] = [
   ),
   lens(
     'the window is full again and again',
-    input({ turnsMax: 3, rapidRefillsMax: 1 }),
+    input({ turnsMax: 2, rapidRefillsMax: 1 }),
     only(...tools, 'compacted', 'could not'),
   ),
   lens(
     'overflow',
-    input(),
+    input({ turnsMax: 1 }),
     only(
       ...[...tools, 'too long', 'prompt too long', 'collapses committed', 'no collapse', 'done'],
       ...['failed', 'window exceeded'],
@@ -308,12 +308,12 @@ export const lenses: readonly Lens[] = [
   ),
   lens(
     'stop hooks, budget',
-    input({ turnsMax: 4, stopHookBlocksMax: 2, tokenBudget: 1_000_000 }),
+    input({ turnsMax: 3, tokenBudget: 1_000_000 }),
     only(...tools, 'blocked', 'prevented', 'end_turn, dear', 'dear'),
   ),
   lens(
     'structured output',
-    input({ turnsMax: 3, schemaTriesMax: 3 }, { wantsSchema: true }),
+    input({ turnsMax: 3 }, { wantsSchema: true }),
     only(...tools, 'result, wrong shape', 'result, right shape', 'blocked'),
   ),
   lens(
