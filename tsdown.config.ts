@@ -44,6 +44,9 @@ export default defineConfig([
     entry: { cli: 'src/cli/main.ts' },
     deps: { alwaysBundle: [/.*/], neverBundle: ['@vscode/ripgrep'], onlyBundle: false },
     outputOptions: { hashCharacters: 'hex', chunkFileNames: 'cli/[name]-[hash].mjs' },
+    // Packages of the old module kind ask for their file name (write-file-atomic does, for its
+    // temporary names).
+    shims: true,
     dts: false,
     // Less to parse at every start; names stay, so that a stack trace can be read.
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },

@@ -1,4 +1,5 @@
 /** What the run modes of the CLI get from the process. */
+import type { QueryEngine } from '../query-engine.ts';
 import type { LineWriter } from './stdout.ts';
 
 export interface CliContext {
@@ -21,3 +22,15 @@ export const exitCodes = { good: 0, failed: 1, usage: 2 } as const;
  * file in the wrong place. Refused before anything is sent or written.
  */
 export const PROMPT_BYTES_MAX = 8 * 1024 * 1024;
+
+/**
+ * Ends a session after its last result. The exit code is the result's: what fails now is said, and
+ * changes nothing about what the host was told.
+ */
+export async function closeEngine(engine: QueryEngine, { warn }: CliContext): Promise<void> {
+  try {
+    await engine.close();
+  } catch (error) {
+    warn(`the session did not end cleanly: ${error instanceof Error ? error.message : error}`);
+  }
+}

@@ -10,8 +10,7 @@ import pc from 'picocolors';
 import type { CanUseTool } from '../../services/permissions/types.ts';
 import type { Options } from '../options.ts';
 import { UsageError } from '../usage-error.ts';
-import type { CliContext } from './context.ts';
-import { exitCodes } from './context.ts';
+import { type CliContext, closeEngine, exitCodes } from './context.ts';
 import { visible } from './printable.ts';
 import { watchSignals } from './signals.ts';
 import { emptyView, isColorWanted, showMessage } from './view.ts';
@@ -102,8 +101,9 @@ async function runTurn(
   prompt: string,
   options: Options,
   environment: Environment,
-  { out }: CliContext,
+  context: CliContext,
 ): Promise<number> {
+  const { out } = context;
   const { engineFromOptions } = await import('../options.ts');
   const engine = await engineFromOptions(options, environment);
   const watch = watchSignals(() => engine.interrupt());
@@ -120,7 +120,7 @@ async function runTurn(
     }
     return watch.exitCode ?? (isError ? exitCodes.failed : exitCodes.good);
   } finally {
-    await engine.close();
+    await closeEngine(engine, context);
     watch.stop();
   }
 }

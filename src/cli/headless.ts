@@ -8,7 +8,7 @@ import type { QueryEngine } from '../query-engine.ts';
 import { UsageError } from '../usage-error.ts';
 import type { SDKMessage } from '../wire.ts';
 import { callHookOver, canUseToolOver } from './bindings.ts';
-import { type CliContext, exitCodes } from './context.ts';
+import { type CliContext, closeEngine, exitCodes } from './context.ts';
 import { type ControlBody, ControlChannel, type Fields, isFields } from './control.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { HostServers } from './host-servers.ts';
@@ -76,6 +76,7 @@ class HeadlessSession {
         set_permission_mode: (body) => this.#onSetPermissionMode(body),
         set_model: (body) => this.#onSetModel(body),
         cancel_async_message: (body) => this.#onCancelMessage(body),
+        rewind_files: (body) => this.#onRewindFiles(body),
         mcp_status: () => ({ mcpServers: this.#lastInit?.mcp_servers ?? [] }),
         mcp_message: (body) => this.#servers.onMessage(body),
       },
@@ -88,6 +89,7 @@ class HeadlessSession {
     const reading = this.#readInput();
     // Reading may wait for ever (a signal ends the turns, not the input), so it is not awaited.
     reading.catch((error: unknown) => this.#endInput(`stdin failed: ${String(error)}`));
+    if (this.#parts.options.finishInterrupted) await this.#finishInterrupted();
     for (let next = await this.#nextPrompt(); next; next = await this.#nextPrompt()) {
       await this.#runTurn(next);
     }
@@ -111,7 +113,7 @@ class HeadlessSession {
   async close(): Promise<void> {
     this.#channel.close('the session has ended');
     const engine = await this.#engine?.catch(() => undefined);
-    await engine?.close();
+    if (engine) await closeEngine(engine, this.#context);
   }
 
   // ── what comes in ──
@@ -203,11 +205,29 @@ class HeadlessSession {
     }
   }
 
+  /** The turn that a crash has interrupted, with a result of its own. */
+  async #finishInterrupted(): Promise<void> {
+    const engine = await this.#engineReady(undefined);
+    this.#running = engine;
+    try {
+      for await (const message of engine.finishInterrupted()) {
+        await this.#show(message);
+        if (this.#context.out.gone.aborted) break;
+      }
+    } finally {
+      this.#running = undefined;
+      this.#takeBack(engine);
+    }
+  }
+
   /** Prompts that came beside the turn and that it has not taken go first in the line. */
   #takeBack(engine: QueryEngine): void {
     const left = engine.takeQueued();
     this.#queue.unshift(
-      ...left.map(({ prompt, uuid }) => ({ prompt, uuid, isMeta: false, shouldQuery: true })),
+      ...left.map(({ prompt, uuid }) => ({
+        ...{ prompt, uuid, isMeta: false, shouldQuery: true },
+        priority: 'next' as const,
+      })),
     );
   }
 
@@ -291,6 +311,7 @@ class HeadlessSession {
     const waiting = this.#queue.map(({ uuid }) => uuid);
     if (body.cancel_queued !== true) return { still_queued: waiting };
     this.#queue = [];
+    for (const uuid of waiting) this.#running?.cancel(uuid);
     return { still_queued: [], cancelled: waiting };
   }
 
@@ -306,6 +327,15 @@ class HeadlessSession {
     return { mode };
   }
 
+  /** Between turns: a tool that runs may be writing what is put back. */
+  async #onRewindFiles(body: ControlBody): Promise<Fields> {
+    const message = body.user_message_id;
+    if (typeof message !== 'string') throw new UsageError('rewind_files: name the user_message_id');
+    const engine = await this.#engineReady(undefined);
+    const options = { conversation: false, files: true, dryRun: body.dry_run === true };
+    return { ...(await engine.rewind(message, options)) };
+  }
+
   async #onSetModel(body: ControlBody): Promise<Fields> {
     const name = body.model ?? 'default';
     if (typeof name !== 'string') throw new UsageError('set_model: name a model, or "default"');
@@ -318,12 +348,11 @@ class HeadlessSession {
 
   /** Only a prompt that no turn has taken can be taken back. */
   #onCancelMessage(body: ControlBody): Fields {
-    const wanted = body.message_uuid;
-    if (this.#running) this.#takeBack(this.#running);
+    const wanted = String(body.message_uuid);
+    if (this.#running?.cancel(wanted)) return { cancelled: true };
     const kept = this.#queue.filter(({ uuid }) => uuid !== wanted);
     const cancelled = kept.length < this.#queue.length;
-    this.#queue = [];
-    for (const prompt of kept) this.#accept(prompt);
+    this.#queue = kept;
     return { cancelled };
   }
 }

@@ -3,7 +3,7 @@ import type { Options } from '../options.ts';
 import type { QueryEngine } from '../query-engine.ts';
 import { UsageError } from '../usage-error.ts';
 import type { SDKMessage } from '../wire.ts';
-import { type CliContext, exitCodes, PROMPT_BYTES_MAX } from './context.ts';
+import { type CliContext, closeEngine, exitCodes, PROMPT_BYTES_MAX } from './context.ts';
 import type { OutputFormat } from './flags.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { watchSignals } from './signals.ts';
@@ -26,7 +26,8 @@ type Result = Extract<SDKMessage, { type: 'result' }>;
 
 /** @returns the exit code. @throws UsageError before anything is sent or written. */
 export async function runPrint(parts: PrintParts, context: CliContext): Promise<number> {
-  const prompt = await promptText(parts.prompt, context);
+  const finishes = parts.options.finishInterrupted === true;
+  const prompt = await promptText(parts.prompt, context, finishes);
   const { engineFromOptions } = await import('../options.ts');
   const servers = parts.mcpServers;
   const engine = await engineFromOptions(
@@ -38,24 +39,30 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
   const stopHeartbeat =
     parts.outputFormat === 'stream-json' ? startHeartbeat(context.out) : () => {};
   try {
-    const result = await runTurn(engine, prompt, parts.outputFormat, context);
+    const messages = turnsOf(engine, prompt, finishes);
+    const result = await runTurn(messages, parts.outputFormat, context);
     await printResult(result, parts.outputFormat, context);
     return watch.exitCode ?? (result?.is_error === false ? exitCodes.good : exitCodes.failed);
   } finally {
     stopHeartbeat();
-    await engine.close();
+    await closeEngine(engine, context);
     await context.out.flush();
   }
 }
 
+/** The interrupted turn first, when that is wanted; then the prompt, when there is one. */
+async function* turnsOf(engine: QueryEngine, prompt: string | undefined, finishes: boolean) {
+  if (finishes) yield* engine.finishInterrupted();
+  if (prompt !== undefined) yield* engine.submitMessage(prompt);
+}
+
 async function runTurn(
-  engine: QueryEngine,
-  prompt: string,
+  messages: AsyncIterable<SDKMessage>,
   format: OutputFormat,
   { out }: CliContext,
 ): Promise<Result | undefined> {
   let result: Result | undefined;
-  for await (const message of engine.submitMessage(prompt)) {
+  for await (const message of messages) {
     if (message.type === 'result') result = message;
     if (format === 'stream-json') await out.write(message);
     if (out.gone.aborted) break;
@@ -79,10 +86,15 @@ async function printResult(
 }
 
 /** The argument, then what was piped in. */
-async function promptText(argument: string | undefined, context: CliContext): Promise<string> {
+async function promptText(
+  argument: string | undefined,
+  context: CliContext,
+  mayBeAbsent: boolean,
+): Promise<string | undefined> {
   const piped = await pipedText(argument !== undefined, context);
   const prompt = [argument, piped].filter((part) => part?.trim()).join('\n');
   if (prompt === '') {
+    if (mayBeAbsent) return undefined;
     throw new UsageError(
       'no prompt: give one as an argument (escapement -p "…") or pipe it in; an empty one is not sent',
     );
