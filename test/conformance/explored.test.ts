@@ -4,8 +4,11 @@
  * a circle for nothing.
  */
 import { describe, expect, it } from 'vitest';
-import { continueReasons } from '../../machines/reasons.ts';
-import { handedOver } from '../../machines/state.ts';
+import { type AnyEventObject, createActor, createMachine, fromCallback } from 'xstate';
+import { conversations, questions } from '../../machines/ports.ts';
+import { queryMachine } from '../../machines/query.machine.ts';
+import { continueReasons, terminalReasons } from '../../machines/reasons.ts';
+import { handedOver, type QueryInput } from '../../machines/state.ts';
 import {
   type Edge,
   edgeById,
@@ -58,6 +61,53 @@ describe('paths', () => {
     const waits = waitingNodes.map(({ id }) => shortId(id));
     expect([...new Set(rests)].sort()).toEqual(waits.sort());
   });
+});
+
+describe('endings', () => {
+  /** The shortest way to each ending. */
+  const ways = new Map<string, { input: QueryInput; events: readonly AnyEventObject[] }>();
+  for (const { lens, first, steps, states } of views) {
+    const paths = new Map<string, readonly AnyEventObject[]>([[first, []]]);
+    for (const [key, path] of paths) {
+      const ending = states.get(key)?.context.ending;
+      if (ending && !ways.has(ending)) ways.set(ending, { input: lens.input, events: path });
+      for (const { to, event } of steps.get(key) ?? []) {
+        if (!paths.has(to)) paths.set(to, [...path, event]);
+      }
+    }
+  }
+  const silent = fromCallback(() => {});
+  const services = [...Object.keys(questions), ...Object.keys(conversations)];
+  const query = queryMachine.provide({
+    actors: Object.fromEntries(services.map((name) => [name, silent])) as never,
+  });
+
+  it.each(Object.keys(terminalReasons))(
+    '%s: done, with its output, and a parent hears of it',
+    (reason) => {
+      const way = ways.get(reason);
+      expect(way).toBeDefined();
+      const told: unknown[] = [];
+      const parent = createMachine({
+        invoke: {
+          id: 'query',
+          src: query,
+          input: way?.input as never,
+          onDone: { actions: ({ event }) => told.push(event.output.reason) },
+        },
+      });
+      const actor = createActor(parent).start();
+      const child = actor.getSnapshot().children.query;
+      for (const event of way?.events ?? []) child?.send(event as never);
+      expect(child?.getSnapshot()).toMatchObject({
+        status: 'done',
+        value: 'terminal',
+        output: { reason, turnCount: expect.any(Number) },
+      });
+      expect(told).toEqual([reason]);
+      actor.stop();
+    },
+  );
 });
 
 /** Strongly connected components (Tarjan, without recursion): state → number of its component. */
