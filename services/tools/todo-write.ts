@@ -5,7 +5,7 @@ import { countOf } from './text/amounts.ts';
 import type { Todo } from './todos.ts';
 import type { ToolInput } from './tool.ts';
 
-export { type Todo, todosOf } from './todos.ts';
+export type { Todo } from './todos.ts';
 
 const gistOf = ({ todos }: ToolInput): string => {
   if (!Array.isArray(todos)) return 'todos';
