@@ -276,8 +276,10 @@ export class StreamingToolExecutor {
     };
     return {
       deadlineMs: (input) => Math.min(call.tool.deadlineMs(input), entry.deadlineMs),
-      asked: (question) => say({ type: 'person.asked', question, toolUseId: call.id }),
-      answered: (question) => say({ type: 'person.answered', question }),
+      // With the times: the host's clock stands still in between.
+      asked: (question) =>
+        say({ type: 'person.asked', question, toolUseId: call.id, atMs: this.#deps.now() }),
+      answered: (question) => say({ type: 'person.answered', question, atMs: this.#deps.now() }),
       halted: () => round.halted,
       alone: () =>
         new Promise((resolve) => {
