@@ -158,8 +158,12 @@ async function decide(
   }
 }
 
-/** Fails closed: a judge that cannot judge has said no. */
+/**
+ * Fails closed: a judge that cannot judge has said no. The final answer in a wanted shape is no act
+ * but words: rules (`deny: ["*"]`) are not asked about it.
+ */
 async function judge(call: ReadyCall, deps: ExecutorDeps): Promise<PermissionDecision> {
+  if (call.tool.name === deps.structuredOutput?.toolName) return { behavior: 'allow' };
   try {
     return await deps.judge(call.tool, call.input, deps.permissionContext(), deps.cwd());
   } catch (error) {
