@@ -149,12 +149,16 @@ export function toolExecutor(
       },
       ...(session.ledger ? { ledger: session.ledger } : {}),
       streaming: config.gates.streamingToolExecution,
-      structuredOutput: {
-        toolName: STRUCTURED_OUTPUT,
-        onValue: (value) => {
-          turn.structuredOutput = value;
-        },
-      },
+      ...(session.config.jsonSchema === undefined
+        ? {}
+        : {
+            structuredOutput: {
+              toolName: STRUCTURED_OUTPUT,
+              onValue: (value) => {
+                turn.structuredOutput = value;
+              },
+            },
+          }),
     },
     send,
   );
