@@ -163,7 +163,9 @@ async function decide(
  * but words: rules (`deny: ["*"]`) are not asked about it.
  */
 async function judge(call: ReadyCall, deps: ExecutorDeps): Promise<PermissionDecision> {
-  if (call.tool.name === deps.structuredOutput?.toolName) return { behavior: 'allow' };
+  if (call.tool.name === deps.structuredOutput?.toolName) {
+    return { behavior: 'allow', because: 'it gives the final answer' };
+  }
   try {
     return await deps.judge(call.tool, call.input, deps.permissionContext(), deps.cwd());
   } catch (error) {
