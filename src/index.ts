@@ -6,6 +6,15 @@ export type { QueryInput, QueryResult, QueryState } from '../machines/state.ts';
 export type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 export type { HookCallback } from '../services/hooks/registration.ts';
 export type { HookEvent, HookInput, HookOutput } from '../services/hooks/types.ts';
+export type { RewindFilesResult } from '../services/journal/checkpoints.ts';
+export type {
+  JournalRecord,
+  JournalStore,
+  JournalWriter,
+  StoredRecord,
+  StoredSession,
+} from '../services/journal/store.ts';
+export { SessionInUseError } from '../services/journal/store.ts';
 export { MessageLog } from '../services/message-log.ts';
 export type { LogMessage } from '../services/messages.ts';
 export type { ModelClient, Usage } from '../services/model/types.ts';
@@ -17,17 +26,30 @@ export {
   type Command,
   type Gates,
   type MCPServerConnection,
+  type OnUnknownOutcome,
+  type OrphanedPermission,
   type Prompt,
   type QueryConfig,
   type QueryEngineConfig,
   type SubmitOptions,
   snapshotQueryConfig,
+  type UnknownCall,
 } from './config.ts';
 export { productionDeps, type QueryDeps } from './deps.ts';
 export { engineFromOptions, type Options } from './options.ts';
 export { ask, type Query, query, type SDKUserPrompt } from './query.ts';
-export { QueryEngine } from './query-engine.ts';
+export { type InterruptedTurn, QueryEngine, type RewindOptions } from './query-engine.ts';
 export { type QueryParams, runQuery } from './run-query.ts';
+export {
+  deleteSession,
+  exportSession,
+  getSessionInfo,
+  listSessions,
+  renameSession,
+  type SessionDetails,
+  type SessionInfo,
+  type SessionsPlace,
+} from './sessions.ts';
 export { UsageError } from './usage-error.ts';
 export { VERSION } from './version.ts';
 export type {

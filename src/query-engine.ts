@@ -503,9 +503,9 @@ export class QueryEngine {
   /** Takes back a prompt that no turn has taken. @returns whether it was still waiting. */
   cancel(uuid: string): boolean {
     const { queue, transcript } = this.#session;
-    const isCancelled = queue.cancel(uuid);
-    if (isCancelled) transcript.note('queue-operation', { operation: 'remove', uuid });
-    return isCancelled;
+    // Also one that was handed back to the caller: nobody will go on with it after a crash.
+    transcript.note('queue-operation', { operation: 'remove', uuid });
+    return queue.cancel(uuid);
   }
 
   /** Prompts that no turn has taken, oldest first: the caller submits them as the next turn. */

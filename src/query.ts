@@ -38,7 +38,8 @@ export function query(request: {
 }): Query {
   const engine = engineFromOptions(request.options ?? {}, request.environment ?? process.env);
   engine.catch(() => {}); // thrown where the messages are read
-  const messages = turns(engine, request.prompt);
+  const finishFirst = request.options?.finishInterrupted === true;
+  const messages = turns(engine, request.prompt, finishFirst);
   return Object.assign(messages, {
     interrupt: async () => (await engine).interrupt(),
     setModel: async (model?: string) => (await engine).setModel(model),
@@ -49,9 +50,11 @@ export function query(request: {
 async function* turns(
   making: Promise<QueryEngine>,
   prompt: string | AsyncIterable<SDKUserPrompt>,
+  finishFirst: boolean,
 ): AsyncGenerator<SDKMessage, void, unknown> {
   const engine = await making;
   try {
+    if (finishFirst) yield* engine.finishInterrupted();
     for await (const one of promptsOf(prompt)) {
       yield* engine.submitMessage(one.message.content, { uuid: one.uuid ?? randomUUID() });
     }

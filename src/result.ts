@@ -59,6 +59,7 @@ export function resultMessage(
     duration_ms: Math.round(performance.now() - turn.startedAt),
     duration_api_ms: Math.round(turn.apiMs),
     total_cost_usd: total.costUsd,
+    run_cost_usd: session.usage.since(session.usageBefore).costUsd,
     usage: used.usage,
     modelUsage: total.modelUsage,
     permission_denials: turn.denials,

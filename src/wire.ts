@@ -215,7 +215,10 @@ export interface SDKResultMessage extends Envelope {
   readonly num_turns: number;
   readonly duration_ms: number;
   readonly duration_api_ms: number;
+  /** Of the whole session, also what processes before this one have spent. */
   readonly total_cost_usd: number | null;
+  /** Of this process alone: what `maxBudgetUsd` bounds, and what a bill of this run shows. */
+  readonly run_cost_usd: number | null;
   readonly usage: Usage;
   readonly modelUsage: Readonly<Record<string, ModelUsage>>;
   readonly permission_denials: readonly PermissionDenial[];

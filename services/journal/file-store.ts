@@ -143,6 +143,7 @@ class FileWriter implements JournalWriter {
   /** Lines that could not be written yet. */
   #waiting: Buffer[] = [];
   #failure: Error | undefined;
+  #isClosed = false;
   /** Lines that were written, and how many of them a sync has covered. */
   #written = 0;
   #safe = 0;
@@ -160,6 +161,7 @@ class FileWriter implements JournalWriter {
   }
 
   append(record: JournalRecord): void {
+    if (this.#isClosed) return; // a tool that did not stop in time: another process may write now
     this.#waiting.push(Buffer.from(`${JSON.stringify(record)}\n`));
     this.#flush();
   }
@@ -184,7 +186,9 @@ class FileWriter implements JournalWriter {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     await this.commit().catch(() => {});
+    this.#isClosed = true;
     if (this.#fd !== undefined) closeSync(this.#fd);
     this.#fd = undefined;
     this.#lock.release();
