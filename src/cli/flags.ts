@@ -136,6 +136,8 @@ export interface Flags {
   readonly resume?: string;
   readonly resumeSessionAt?: string;
   readonly forkSession?: true;
+  readonly finishInterrupted?: true;
+  readonly onUnknownOutcome?: 'tell_model' | 'run_again' | 'ask';
   readonly sessionId?: string;
   /** `--no-session-persistence`. */
   readonly sessionPersistence: boolean;
@@ -192,6 +194,12 @@ function makeCommand(): Command {
   add('-r, --resume <session>', 'go on with this session');
   add('--resume-session-at <uuid>', 'go on after this message of it');
   add('--fork-session', 'go on under a new session id');
+  add('--finish-interrupted', 'first end the turn that a crash has interrupted');
+  choose(
+    '--on-unknown-outcome <what>',
+    'a call that ran at a crash: the model is told, or it runs',
+    ['tell_model', 'run_again', 'ask'],
+  );
   add('--session-id <uuid>', 'the id of the new session');
   add('--no-session-persistence', 'write no transcript');
   add('--bare', 'for scripts: no waiting for the disk, no memory files');

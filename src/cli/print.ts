@@ -42,7 +42,9 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
     const messages = turnsOf(engine, prompt, finishes);
     const result = await runTurn(messages, parts.outputFormat, context);
     await printResult(result, parts.outputFormat, context);
-    return watch.exitCode ?? (result?.is_error === false ? exitCodes.good : exitCodes.failed);
+    // Nothing was interrupted, and nothing was asked: that is no failure.
+    const isGood = result ? !result.is_error : finishes;
+    return watch.exitCode ?? (isGood ? exitCodes.good : exitCodes.failed);
   } finally {
     stopHeartbeat();
     await closeEngine(engine, context);

@@ -2,15 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock } from '../../services/messages.ts';
 import type { Prompt } from '../config.ts';
+import type { Priority } from '../prompt-queue.ts';
 import { type Fields, isFields } from './control.ts';
 
 export interface HostPrompt {
   readonly prompt: Prompt;
   readonly uuid: string;
   readonly isMeta: boolean;
+  /** Beside a turn that runs. */
+  readonly priority: Priority;
   /** `false`: it only goes along with the next prompt that asks. */
   readonly shouldQuery: boolean;
 }
+
+const priorities: readonly Priority[] = ['now', 'next', 'later'];
 
 /** Reads a `user` line. @returns what is wrong with it when it is no prompt. */
 export function promptOf(message: Fields): HostPrompt | string {
@@ -24,6 +29,7 @@ export function promptOf(message: Fields): HostPrompt | string {
     prompt: content as Prompt,
     uuid: typeof message.uuid === 'string' ? message.uuid : randomUUID(),
     isMeta: message.isSynthetic === true,
+    priority: priorities.find((known) => known === message.priority) ?? 'next',
     shouldQuery: message.shouldQuery !== false,
   };
 }

@@ -90,6 +90,7 @@ it('a turn, as a person reads it', () => {
       duration_ms: 1_234,
       duration_api_ms: 1_000,
       total_cost_usd: null,
+      run_cost_usd: null,
       usage,
       modelUsage: {},
       permission_denials: [],
