@@ -211,6 +211,8 @@ export interface QueryEngineConfig {
   readonly maxOutputTokens?: number;
   /** Window in tokens for proactive compaction, when it is to be smaller than the model's. */
   readonly autoCompactWindow?: number;
+  /** Above so many messages the oldest turns are dropped, without a summary. */
+  readonly historySnip?: { readonly maxMessages: number };
   readonly persistSession?: boolean;
   /** Scripted calls: no waiting for the disk, no memory files. */
   readonly bare?: boolean;

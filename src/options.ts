@@ -97,6 +97,10 @@ export interface Options {
   readonly maxDurationMs?: number;
   readonly tokenBudget?: number;
   readonly maxOutputTokens?: number;
+  /** Window in tokens for compaction, where it is to be smaller than the model's. */
+  readonly autoCompactWindow?: number;
+  /** Above so many messages the oldest turns are dropped, without a summary. */
+  readonly historySnip?: { readonly maxMessages: number };
   readonly bare?: boolean;
   readonly onStatus?: (status: SDKStatus) => void;
   /** Where sessions are kept. Default: files below `$ESCAPEMENT_HOME`. */
@@ -182,7 +186,7 @@ export async function configFromOptions(
       hooks === undefined ? [] : [{ source, file, hooks }],
     ),
     memory: memoryOf(cwd, home, sources),
-    ...windowFrom(settings, environment),
+    ...windowFrom(options, settings, environment),
   };
 }
 
@@ -297,10 +301,13 @@ const limitsFrom = (environment: Environment) =>
     retriesMax: numberFrom(environment, 'ESCAPEMENT_MAX_RETRIES'),
   });
 
-const windowFrom = (settings: Settings, environment: Environment) =>
+const windowFrom = (options: Options, settings: Settings, environment: Environment) =>
   defined({
     autoCompactWindow:
-      settings.autoCompactWindow ?? numberFrom(environment, 'ESCAPEMENT_AUTOCOMPACT_WINDOW'),
+      options.autoCompactWindow ??
+      settings.autoCompactWindow ??
+      (numberFrom(environment, 'ESCAPEMENT_AUTOCOMPACT_WINDOW') || undefined),
+    historySnip: options.historySnip ?? settings.historySnip,
     mcpToolMs: numberFrom(environment, 'MCP_TOOL_TIMEOUT'),
   });
 

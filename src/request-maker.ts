@@ -13,6 +13,7 @@ export function requestOf(session: Session, state: QueryState, signal: AbortSign
   const { log, config, systemPrompt, userContext, lastRequest, primaryModel } = session;
   const { head } = state.history;
   const { taskBudget } = config;
+  const remaining = session.taskBudgetRemaining;
   const hasFallenBack = state.model !== primaryModel;
   return {
     messages: log.at(head),
@@ -25,7 +26,9 @@ export function requestOf(session: Session, state: QueryState, signal: AbortSign
     model: hasFallenBack ? state.model : (session.chosenModel ?? state.model),
     maxTokens: outputCap(state),
     querySource: state.querySource,
-    ...(taskBudget ? { taskBudget: { total: taskBudget.total } } : {}),
+    ...(taskBudget
+      ? { taskBudget: { ...taskBudget, ...(remaining === undefined ? {} : { remaining }) } }
+      : {}),
     signal,
   };
 }

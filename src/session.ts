@@ -65,6 +65,10 @@ export interface Session {
   autoCompactTracking: AutoCompactTracking | undefined;
   /** Where the last request of the loop ended: the next one keeps a cache breakpoint there. */
   lastRequest: { readonly chain: string; readonly count: number } | undefined;
+  /** The host wants all before this message dropped: at the next iteration. */
+  snipRequest: string | undefined;
+  /** What is left of the task's tokens, once a summary has taken some of them out of sight. */
+  taskBudgetRemaining: number | undefined;
   /** Tools that were told to stop and have not stopped yet. */
   readonly stopping: Promise<void>[];
   /** What hooks say of themselves; set while somebody listens. */
@@ -144,6 +148,8 @@ export function openSession(
     title: resumed?.restored.title,
     autoCompactTracking: undefined,
     lastRequest: undefined,
+    snipRequest: undefined,
+    taskBudgetRemaining: undefined,
     stopping: [],
     tellHost: () => {},
     onDiskFailure: () => {},

@@ -22,6 +22,7 @@ export const settingsSchema = z.looseObject({
   hooks: z.record(z.string(), z.unknown()).optional(),
   autoCompactEnabled: z.boolean().optional(),
   autoCompactWindow: positive.optional(),
+  historySnip: z.looseObject({ maxMessages: positive }).optional(),
   reactiveCompactEnabled: z.boolean().optional(),
   contextCollapse: z.boolean().optional(),
   emitToolUseSummaries: z.boolean().optional(),

@@ -24,6 +24,7 @@ export interface Settings {
   readonly hooks?: unknown;
   readonly autoCompactEnabled?: boolean;
   readonly autoCompactWindow?: number;
+  readonly historySnip?: { readonly maxMessages: number };
   readonly reactiveCompactEnabled?: boolean;
   readonly contextCollapse?: boolean;
   readonly emitToolUseSummaries?: boolean;

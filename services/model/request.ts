@@ -41,21 +41,19 @@ export interface BuiltRequest {
 
 /** A request as it goes over the wire. */
 export function buildRequest(request: ModelRequest): BuiltRequest {
-  const { messages, previousEnd, lostThinking } = projectMessages(request.messages, request);
+  const projection = projectMessages(request.messages, request);
+  const { messages, previousEnd } = projection;
   const system = toSystem(request.systemPrompt);
   setBreakpoints(system, messages, previousEnd);
   const maxTokens = Math.max(1, Math.floor(request.maxTokens));
   const thinking = thinkingParam(request.thinking, request.model, maxTokens);
-  // "a final assistant message must start with a thinking block": in the round after a switch of
-  // models it cannot, and the API's own advice is to switch thinking off until the next prompt.
-  const mayThink = thinking?.type !== 'enabled' || !lostThinking;
   const body = {
     model: request.model,
     max_tokens: maxTokens,
     ...(system.length > 0 ? { system } : {}),
     messages,
     ...(request.tools.length > 0 ? { tools: request.tools.map(toTool) } : {}),
-    ...(thinking && mayThink ? { thinking } : {}),
+    ...(thinking && mayAskFor(thinking, projection) ? { thinking } : {}),
     ...taskBudgetParam(request),
     stream: true as const,
   };
@@ -64,6 +62,16 @@ export function buildRequest(request: ModelRequest): BuiltRequest {
     ...(request.taskBudget ? { 'anthropic-beta': TASK_BUDGET_BETA } : {}),
   };
   return { body, headers };
+}
+
+/** Whether thinking that had to be left out forbids to ask for more of it. */
+function mayAskFor({ type }: Anthropic.ThinkingConfigParam, projection: Projection): boolean {
+  // "a final assistant message must start with a thinking block": in the round after a switch of
+  // models it cannot, and the API's own advice is to switch thinking off until the next prompt.
+  if (type === 'enabled') return !projection.lostThinking;
+  // After a rewrite of the past the newest calls stand without it: nothing is said of thinking in
+  // that one request, which these models take as their default.
+  return type !== 'adaptive' || !projection.unboundBesideCall;
 }
 
 /** Beta: the types of the plain namespace do not know it. */
@@ -90,6 +98,8 @@ interface Exchange {
   readonly others: ContentBlock[];
   /** Thinking of another model stood here. */
   lostThinking: boolean;
+  /** Thinking that belongs to a past which was rewritten. */
+  isUnbound: boolean;
 }
 
 export interface Projection {
@@ -98,6 +108,8 @@ export interface Projection {
   readonly previousEnd: ContentBlock | undefined;
   /** The answer that is being worked on has had thinking that may not go to this model. */
   readonly lostThinking: boolean;
+  /** Beside the newest call stood thinking that a rewrite of the past has made worthless. */
+  readonly unboundBesideCall: boolean;
 }
 
 /** History as the API takes it. Blocks are shared with the log: replace, never change them. */
@@ -118,7 +130,12 @@ export function projectMessages(
     append(messages, 'user', [...inCallOrder(exchange), ...exchange.others]);
   }
   addUserContext(messages, options.userContext);
-  return { messages, previousEnd, lostThinking: lostSinceThePrompt(exchanges) };
+  return {
+    messages,
+    previousEnd,
+    lostThinking: lostSinceThePrompt(exchanges),
+    unboundBesideCall: exchanges.findLast(hasCall)?.isUnbound ?? false,
+  };
 }
 
 const emptyExchange = (apiId?: string): Exchange => ({
@@ -127,6 +144,7 @@ const emptyExchange = (apiId?: string): Exchange => ({
   results: [],
   others: [],
   lostThinking: false,
+  isUnbound: false,
 });
 
 function add(exchanges: Exchange[], message: LogMessage, model: string): void {
@@ -152,7 +170,9 @@ function add(exchanges: Exchange[], message: LogMessage, model: string): void {
   }
   const spoken = blocks.filter((block) => !isThinking(block));
   current.said.push(...spoken);
-  if (spoken.length < blocks.length) current.lostThinking = true;
+  if (spoken.length === blocks.length) return;
+  current.lostThinking = true;
+  current.isUnbound ||= message.model === undefined;
 }
 
 /**
@@ -201,6 +221,8 @@ function addUserContext(messages: OpenMessage[], userContext: string | undefined
   const at = first.content.findIndex(({ type }) => type !== 'tool_result');
   first.content.splice(at < 0 ? first.content.length : at, 0, text);
 }
+
+const hasCall = ({ said }: Exchange): boolean => said.some(({ type }) => type === 'tool_use');
 
 /** Since the last thing that a person or a note said: there the API looks for thinking. */
 function lostSinceThePrompt(exchanges: readonly Exchange[]): boolean {

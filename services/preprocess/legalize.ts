@@ -7,6 +7,7 @@ import { repairHistory, repairPart } from './legal-history.ts';
 import { addTotals, type MediaTotals, mediaOverflows, noMedia } from './legal-media.ts';
 import type { Stage, Tell } from './stage.ts';
 import type { TokenCounter } from './token-count.ts';
+import { unbindThinking } from './unbind-thinking.ts';
 
 /** US dollars a token; of the model that is asked. */
 export interface PromptPrices {
@@ -40,7 +41,15 @@ const storeRepaired = (
   const onlyAppended = fresh.every((message, at) => message === repaired[at]);
   if (onlyAppended) return log.append(history, repaired.slice(fresh.length));
   const all = log.at(history.head);
-  return log.rewrite([...all.slice(0, all.length - fresh.length), ...repaired], history.tokens);
+  const whole = [...all.slice(0, all.length - fresh.length), ...repaired];
+  return rewritten(log, history, whole);
+};
+
+/** What was thought after the first repair was thought in another conversation. */
+const rewritten = (log: MessageLog, history: Cursor, messages: readonly LogMessage[]): Cursor => {
+  const before = log.at(history.head);
+  const changed = messages.findIndex((message, at) => message !== before[at]);
+  return log.rewrite(unbindThinking(messages, changed), history.tokens);
 };
 
 /**
@@ -78,7 +87,7 @@ export function createLegalize(deps: LegalizeDeps): Stage {
     if (mediaOverflows(totals, limits)) {
       const whole = repairHistory(log.at(history.head), { isPaused, limits });
       repairs.push(...whole.repairs);
-      if (whole.repairs.length > 0) history = log.rewrite(whole.messages, history.tokens);
+      if (whole.repairs.length > 0) history = rewritten(log, history, whole.messages);
       totals = addTotals(noMedia, whole.messages);
     }
     // A paused answer is not at its end: what follows may complete it, so it is looked at again.

@@ -9,6 +9,7 @@ import { revise } from './revise.ts';
 import { callsOf, resultsOf } from './rounds.ts';
 import { pass, type Stage, type Tell } from './stage.ts';
 import type { TokenCounter } from './token-count.ts';
+import { unbindThinking } from './unbind-thinking.ts';
 
 export interface MicrocompactDeps {
   readonly log: MessageLog;
@@ -118,8 +119,10 @@ export function createMicrocompact({ log, counter, tell, onCleared }: Microcompa
     const swaps = new Map(
       shorter.map(([entry, text]) => [entry.message, withText(entry.message, text)]),
     );
-    const messages = log.at(history.head).map((message) => swaps.get(message) ?? message);
-    const { head, count } = log.rewrite(messages, 0);
+    const before = log.at(history.head);
+    const messages = before.map((message) => swaps.get(message) ?? message);
+    const changed = before.findIndex((message) => swaps.has(message));
+    const { head, count } = log.rewrite(unbindThinking(messages, changed), 0);
     counter.noteRewrite(history.head, head);
     looked = '';
     const ids = [...swaps.keys()].flatMap(({ toolUseId }) => toolUseId ?? []);

@@ -4,6 +4,7 @@ import type { LogMessage } from '../messages.ts';
 import { isRequest, piecesOf } from '../recovery/split-history.ts';
 import { pass, type Stage, type Tell } from './stage.ts';
 import type { TokenCounter } from './token-count.ts';
+import { unbindThinking } from './unbind-thinking.ts';
 
 export interface Snipped {
   /** Uuids of what was dropped: a store of messages drops the same. */
@@ -76,7 +77,8 @@ export function createSnip(deps: SnipDeps): Stage {
       ],
     };
     const gone = new Set(dropped);
-    const kept = [boundary, ...messages.filter((message) => !gone.has(message))];
+    const rest = messages.filter((message) => !gone.has(message));
+    const kept = [boundary, ...unbindThinking(rest, 0)];
     const before = counter.estimate(history.head);
     const { head, count } = log.rewrite(kept, 0);
     counter.noteRewrite(history.head, head);

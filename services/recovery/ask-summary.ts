@@ -41,14 +41,21 @@ export type SummaryAnswer =
       readonly messagesDropped: number;
       readonly usd: number;
     }
-  | { readonly ok: false; readonly reason: string; readonly usd: number };
+  | {
+      readonly ok: false;
+      readonly fault: SummaryFault;
+      readonly reason: string;
+      readonly usd: number;
+    };
+/** `api`: it refused, or did not come through. `useless`: it answered, but with no summary. */
+export type SummaryFault = 'aborted' | 'api' | 'useless';
 
 type Reply =
   | { readonly kind: 'summary'; readonly summary: string }
   | { readonly kind: 'tooLong'; readonly reason: string }
   | { readonly kind: 'capTooHigh'; readonly fittingTokens: number; readonly reason: string }
   | { readonly kind: 'passing'; readonly failure: Failure }
-  | { readonly kind: 'useless'; readonly reason: string };
+  | { readonly kind: 'useless'; readonly fault: 'api' | 'useless'; readonly reason: string };
 
 const tooLong: readonly FailureClass[] = [
   'prompt_too_long',
@@ -75,19 +82,18 @@ const judgeFailure = (failure: Failure): Reply => {
     return { kind: 'capTooHigh', fittingTokens, reason: failure.detail };
   if (tooLong.includes(failure.class)) return { kind: 'tooLong', reason: failure.detail };
   if (passing.includes(failure.class)) return { kind: 'passing', failure };
-  return { kind: 'useless', reason: failure.detail };
+  return { kind: 'useless', fault: 'api', reason: failure.detail };
 };
+const useless = (reason: string): Reply => ({ kind: 'useless', fault: 'useless', reason });
 const judgeEnd = (stopReason: StopReason, text: string, calledTool: boolean): Reply => {
   if (stopReason === 'model_context_window_exceeded')
     return { kind: 'tooLong', reason: 'the window was full before the summary was whole' };
-  if (stopReason === 'refusal') return { kind: 'useless', reason: 'the model refused' };
+  if (stopReason === 'refusal') return useless('the model refused');
   if (stopReason === 'max_tokens' || stopReason === 'pause_turn')
-    return { kind: 'useless', reason: `the summary was cut (${stopReason})` };
-  if (calledTool) return { kind: 'useless', reason: 'the model called a tool instead' };
+    return useless(`the summary was cut (${stopReason})`);
+  if (calledTool) return useless('the model called a tool instead');
   const summary = readSummary(text);
-  return summary === ''
-    ? { kind: 'useless', reason: 'the summary was empty' }
-    : { kind: 'summary', summary };
+  return summary === '' ? useless('the summary was empty') : { kind: 'summary', summary };
 };
 
 /** One request, read to its end. */
@@ -119,7 +125,7 @@ const ask = async (
         break; // deltas and warnings are for the loop's own answers
     }
   }
-  return { reply: { kind: 'useless', reason: 'the model said nothing' }, usd: 0 };
+  return { reply: useless('the model said nothing'), usd: 0 };
 };
 
 /** Leaves out the oldest pieces, an earlier summary excepted: it stands for all before it. */
@@ -177,6 +183,13 @@ const requestFor = (
   };
 };
 
+const no = (reason: string, usd: number): SummaryAnswer => ({
+  ok: false,
+  fault: 'api',
+  reason,
+  usd,
+});
+
 /** *Contract:* never throws; an abort makes it fail at once. */
 export const askSummary = async (
   question: SummaryQuestion,
@@ -188,35 +201,34 @@ export const askSummary = async (
   let step = 0;
   let droppedBefore = -1;
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
-    if (signal.aborted) return { ok: false, reason: 'aborted', usd };
+    if (signal.aborted) return { ok: false, fault: 'aborted', reason: 'aborted', usd };
     const share = SHARES_LEFT_OUT[step] ?? 0.5;
     const { request, dropped } = requestFor({ ...question, maxTokens }, share, deps);
-    if (dropped <= droppedBefore)
-      return { ok: false, reason: 'the newest part alone is too long for a summary', usd };
+    if (dropped <= droppedBefore) return no('the newest part alone is too long for a summary', usd);
     const { reply, usd: cost } = await ask(deps, request);
     usd += cost;
-    if (signal.aborted) return { ok: false, reason: 'aborted', usd };
+    if (signal.aborted) return { ok: false, fault: 'aborted', reason: 'aborted', usd };
     switch (reply.kind) {
       case 'summary':
         return { ok: true, summary: reply.summary, messagesDropped: dropped, usd };
       case 'useless':
-        return { ok: false, reason: reply.reason, usd };
+        return { ok: false, fault: reply.fault, reason: reply.reason, usd };
       case 'tooLong':
         step += 1;
         droppedBefore = dropped;
-        if (tries === TRIES_MAX) return { ok: false, reason: reply.reason, usd };
+        if (tries === TRIES_MAX) return no(reply.reason, usd);
         break;
       case 'capTooHigh':
         maxTokens = Math.min(maxTokens, reply.fittingTokens);
-        if (tries === TRIES_MAX) return { ok: false, reason: reply.reason, usd };
+        if (tries === TRIES_MAX) return no(reply.reason, usd);
         break;
       case 'passing': {
         const delayMs = backoffMs(limits, reply.failure, tries);
         const isHopeless = tries === TRIES_MAX || delayMs > limits.retryAfterMaxMs;
-        if (isHopeless) return { ok: false, reason: reply.failure.detail, usd };
+        if (isHopeless) return no(reply.failure.detail, usd);
         await wait(delayMs, undefined, { signal }).catch(() => {});
       }
     }
   }
-  return { ok: false, reason: 'no try was left', usd };
+  return no('no try was left', usd);
 };

@@ -9,8 +9,14 @@ import type { LogMessage } from '../messages.ts';
 import type { CallModel, Usage } from '../model/types.ts';
 import type { Tell } from '../preprocess/stage.ts';
 import type { TokenCounter } from '../preprocess/token-count.ts';
+import { unbindThinking } from '../preprocess/unbind-thinking.ts';
 import { windows } from '../preprocess/windows.ts';
-import { askSummary, type SharedParts, type SummaryAnswer } from './ask-summary.ts';
+import {
+  askSummary,
+  type SharedParts,
+  type SummaryAnswer,
+  type SummaryFault,
+} from './ask-summary.ts';
 import type { Reattach } from './reattach.ts';
 import { type SplitHistory, splitHistory } from './split-history.ts';
 import { summaryText } from './summary-prompt.ts';
@@ -40,9 +46,20 @@ export interface CompactDeps {
   /** Bills a call. @returns dollars; 0 when the price is not known. */
   readonly onUsage: (model: string, usage: Usage) => number;
   readonly reattach: Reattach;
+  /** A summary stands now: for the transcript, and for what is counted per conversation. */
+  readonly onDone: (compaction: Compaction) => void;
   readonly uuid: () => string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+}
+
+/** What was done. Sizes are tokens of the prompt. */
+export interface Compaction {
+  readonly trigger: 'auto' | 'manual';
+  readonly preTokens: number;
+  readonly postTokens: number;
+  /** The history from here on, the summary first. */
+  readonly messages: readonly LogMessage[];
 }
 
 export interface CompactRequest {
@@ -56,7 +73,14 @@ export type CompactOutcome =
   | { readonly kind: 'done'; readonly history: Cursor; readonly usd: number }
   /** One exchange is all there is: nothing was asked, nothing has failed. */
   | { readonly kind: 'nothing'; readonly reason: string; readonly usd: 0 }
-  | { readonly kind: 'failed'; readonly reason: string; readonly usd: number };
+  | {
+      readonly kind: 'failed';
+      readonly fault: CompactFault;
+      readonly reason: string;
+      readonly usd: number;
+    };
+/** Whose fault it is that there is no summary. */
+export type CompactFault = SummaryFault | 'hook';
 
 /** Never throws; on failure and abort history is what it was. */
 export type Compact = (request: CompactRequest) => Promise<CompactOutcome>;
@@ -115,23 +139,25 @@ export function createCompact(deps: CompactDeps): Compact {
       origin: 'summary',
     };
     const attached = await deps.reattach({ kept, tokensMax: keptTokensMax(state), signal });
-    if (signal.aborted) return { kind: 'failed', reason: 'aborted', usd };
-    const after = [note, ...attached, ...(request ? [request] : []), ...kept];
+    if (signal.aborted) return { kind: 'failed', fault: 'aborted', reason: 'aborted', usd };
+    const after = [note, ...attached, ...(request ? [request] : []), ...unbindThinking(kept, 0)];
     if (sizeOf(after) > sizeOf(before) * (1 - FREED_SHARE_MIN))
-      return { kind: 'failed', reason: 'the summary freed less than a tenth', usd };
+      return {
+        kind: 'failed',
+        fault: 'useless',
+        reason: 'the summary freed less than a tenth',
+        usd,
+      };
     const preTokens = counter.estimate(state.history.head);
     const rewritten = log.rewrite(after, 0);
     const history = { ...rewritten, tokens: counter.estimate(rewritten.head) };
-    tell({
-      type: 'compactBoundary',
-      trigger,
-      preTokens,
-      postTokens: history.tokens,
-      messagesDropped,
-    });
     const fields = { trigger, compact_summary: summary };
     const { warnings } = await runHooks('PostCompact', fields, { matchQuery: trigger, signal });
     for (const text of warnings) tell({ type: 'warning', text });
+    if (signal.aborted) return { kind: 'failed', fault: 'aborted', reason: 'aborted', usd };
+    const sizes = { trigger, preTokens, postTokens: history.tokens };
+    deps.onDone({ ...sizes, messages: after });
+    tell({ type: 'compactBoundary', ...sizes, messagesDropped });
     return { kind: 'done', history, usd };
   };
 
@@ -145,19 +171,24 @@ export function createCompact(deps: CompactDeps): Compact {
     for (const text of verdict.warnings) tell({ type: 'warning', text });
     const [objection = verdict.prevented?.reason] = verdict.blocked;
     if (objection !== undefined)
-      return { kind: 'failed', reason: `a PreCompact hook objects: ${objection}`, usd: 0 };
+      return {
+        kind: 'failed',
+        fault: 'hook',
+        reason: `a PreCompact hook objects: ${objection}`,
+        usd: 0,
+      };
     tell({ type: 'status', status: 'compacting' });
     const answer = await summarise(request, split.old, wishesOf(customInstructions, verdict));
     const outcome: CompactOutcome = answer.ok
       ? await replaceOld(request, split, answer)
-      : { kind: 'failed', reason: answer.reason, usd: answer.usd };
+      : { kind: 'failed', fault: answer.fault, reason: answer.reason, usd: answer.usd };
     tell({ type: 'status', status: null });
     return outcome;
   };
 
   return async (request) => {
     const { state, signal } = request;
-    if (signal.aborted) return { kind: 'failed', reason: 'aborted', usd: 0 };
+    if (signal.aborted) return { kind: 'failed', fault: 'aborted', reason: 'aborted', usd: 0 };
     const split = splitHistory(log.at(state.history.head), keptTokensMax(state), sizeOf);
     if (!split)
       return { kind: 'nothing', reason: 'one exchange is all there is: nothing to sum up', usd: 0 };

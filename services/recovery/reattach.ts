@@ -6,7 +6,7 @@ import type { FileState, SeenFile } from '../tools/files/file-state.ts';
 import { openRegular, readWhole } from '../tools/files/open-regular.ts';
 import { clipEnd } from '../tools/process/clip.ts';
 import { amount } from '../tools/text/amounts.ts';
-import type { Todo } from '../tools/todo-write.ts';
+import type { Todo } from '../tools/todos.ts';
 
 export interface ReattachRequest {
   /** The rounds that stay word for word. */

@@ -8,6 +8,7 @@ import { addTotals, noMedia } from '../preprocess/legal-media.ts';
 import { isMedia, type MediaBlock, mediaOf, mediaSize, replaceMedia } from '../preprocess/media.ts';
 import type { Tell } from '../preprocess/stage.ts';
 import type { TokenCounter } from '../preprocess/token-count.ts';
+import { unbindThinking } from '../preprocess/unbind-thinking.ts';
 import type { SharedParts } from './ask-summary.ts';
 
 export type StripAnswer = Extract<QueryEvent, { type: 'media.stripped' | 'media.absent' }>;
@@ -82,7 +83,8 @@ export const createStripMedia =
       ),
     );
     const before = counter.estimate(history.head);
-    const { head, count } = log.rewrite(stripped, 0);
+    const firstChanged = messages.findIndex((message, at) => message !== stripped[at]);
+    const { head, count } = log.rewrite(unbindThinking(stripped, firstChanged), 0);
     counter.noteRewrite(history.head, head);
     const tokens = counter.estimate(head);
     const changed = messages.filter((message, at) => message !== stripped[at]);

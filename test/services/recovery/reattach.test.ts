@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createReattach } from '../../../services/recovery/reattach.ts';
 import { FileState, fingerprintOf } from '../../../services/tools/files/file-state.ts';
-import type { Todo } from '../../../services/tools/todo-write.ts';
+import type { Todo } from '../../../services/tools/todos.ts';
 import { call, user } from '../preprocess/histories.ts';
 
 const todo = (content: string, status: Todo['status']): Todo => ({

@@ -11,7 +11,11 @@ import { createClient } from '../../../services/model/client.ts';
 import type { Usage } from '../../../services/model/types.ts';
 import type { StageWord } from '../../../services/preprocess/stage.ts';
 import { createTokenCounter } from '../../../services/preprocess/token-count.ts';
-import { type CompactDeps, createCompact } from '../../../services/recovery/compact.ts';
+import {
+  type CompactDeps,
+  type Compaction,
+  createCompact,
+} from '../../../services/recovery/compact.ts';
 import { type Script, startScriptedServer } from '../../../src/testing/index.ts';
 
 export const MODEL = 'test-model';
@@ -33,6 +37,7 @@ export const world = async (given: Given) => {
   const words: StageWord[] = [];
   const hookCalls: { event: string; fields: Readonly<Record<string, unknown>> }[] = [];
   const billed: { model: string; usage: Usage }[] = [];
+  const compactions: Compaction[] = [];
   const deps: CompactDeps = {
     log,
     counter,
@@ -53,6 +58,7 @@ export const world = async (given: Given) => {
       billed.push({ model, usage });
       return 0.5;
     },
+    onDone: (compaction) => compactions.push(compaction),
     reattach: given.reattach ?? (async () => []),
     uuid: randomUUID,
     now: Date.now,
@@ -79,6 +85,7 @@ export const world = async (given: Given) => {
     words,
     hookCalls,
     billed,
+    compactions,
     deps,
     history,
     stateWith,

@@ -1,0 +1,211 @@
+/**
+ * The services that keep a conversation within its window: the stages of preprocess, the rungs that
+ * make a stuck request smaller, and compaction. One set for each history that grows.
+ */
+import type { QueryState } from '../machines/state.ts';
+import type { Totals } from '../services/journal/records.ts';
+import { createCountTokens } from '../services/model/count-tokens.ts';
+import { modelFacts } from '../services/model/model-table.ts';
+import type { CallModel, ModelClient } from '../services/model/types.ts';
+import { createAutocompact } from '../services/preprocess/autocompact.ts';
+import { createLegalize } from '../services/preprocess/legalize.ts';
+import { createMicrocompact } from '../services/preprocess/microcompact.ts';
+import { createSnip } from '../services/preprocess/snip.ts';
+import type { Stage, Tell } from '../services/preprocess/stage.ts';
+import {
+  type ContentReplacementState,
+  contentReplacementState,
+  createToolResultBudget,
+} from '../services/preprocess/tool-result-budget.ts';
+import { activeSkillsOf } from '../services/recovery/active-skills.ts';
+import { type Compact, type Compaction, createCompact } from '../services/recovery/compact.ts';
+import { createReactiveCompact } from '../services/recovery/reactive-compact.ts';
+import { createReattach } from '../services/recovery/reattach.ts';
+import { createStripMedia } from '../services/recovery/strip-media.ts';
+import { fileStateOf } from '../services/tools/files/index.ts';
+import { todosOf } from '../services/tools/todos.ts';
+import type { QueryDeps } from './deps.ts';
+import { requestOf } from './request-maker.ts';
+import { bill, type Session } from './session.ts';
+
+export interface ContextServices {
+  readonly toolResultBudget: Stage;
+  readonly snip: Stage;
+  readonly microcompact: Stage;
+  readonly autocompact: Stage;
+  readonly legalize: Stage;
+  readonly stripMedia: QueryDeps['stripMedia'];
+  readonly reactiveCompact: QueryDeps['reactiveCompact'];
+  /** For whoever wants a summary now: a person. */
+  readonly compact: Compact;
+}
+
+export interface ContextParts {
+  readonly session: Session;
+  readonly client: ModelClient;
+  readonly callModel: CallModel;
+  /** The way to the host. */
+  readonly tell: Tell;
+  /** Prompts that the turn that runs answers. */
+  readonly promptUuids: () => readonly string[];
+}
+
+export function contextServices(parts: ContextParts): ContextServices {
+  const { session, client, tell } = parts;
+  const { log, tokens: counter, config } = session;
+  const base = { log, counter, tell };
+  const countTokens = createCountTokens(client);
+  const partsOf = (state: QueryState) => requestOf(session, state, neverAborted);
+  const compact = compaction(parts);
+  return {
+    compact,
+    ...lightStages(session, tell),
+    autocompact: createAutocompact({
+      ...{ compact, counter, tell, windowOf },
+      isEnabled: () => true,
+      autoCompactWindow: () => config.autoCompactWindow,
+      pricesOf: worstPrices,
+      countTokens: (state, signal) => countTokens(requestOf(session, state, signal)),
+    }),
+    legalize: createLegalize({ ...base, pricesOf: promptPrices }),
+    stripMedia: createStripMedia({ ...base, partsOf }),
+    reactiveCompact: createReactiveCompact({ compact, isEnabled: () => true, tell }),
+  };
+}
+
+/** Stages that free room without a model. */
+function lightStages(
+  session: Session,
+  tell: Tell,
+): Pick<ContextServices, 'toolResultBudget' | 'snip' | 'microcompact'> {
+  const { log, tokens: counter, config, transcript, toolState } = session;
+  const base = { log, counter, tell };
+  return {
+    toolResultBudget: createToolResultBudget({
+      ...base,
+      tools: session.tools,
+      folder: session.folder,
+      state: replacementsOf(session),
+      onReplaced: (record) => transcript.note('content-replacement', { ...record }),
+    }),
+    snip: createSnip({
+      ...base,
+      messagesMax: () => config.historySnip?.maxMessages,
+      takeRequest: () => {
+        const { snipRequest } = session;
+        session.snipRequest = undefined;
+        return snipRequest;
+      },
+      onSnipped: (snipped) => transcript.note('snip', { ...snipped }),
+      uuid: session.uuid,
+      now: () => session.now().getTime(),
+    }),
+    microcompact: createMicrocompact({
+      ...base,
+      onCleared: () => fileStateOf(toolState).forgetShown(),
+    }),
+  };
+}
+
+function compaction({ session, callModel, tell, promptUuids }: ContextParts): Compact {
+  const { log, tokens: counter, runHooks, uuid, toolState } = session;
+  const now = () => session.now().getTime();
+  return createCompact({
+    ...{ log, counter, callModel, windowOf, runHooks, tell, uuid, now },
+    partsOf: (state) => requestOf(session, state, neverAborted),
+    onUsage: (name, usage) => bill(session, name, usage),
+    reattach: createReattach({
+      files: () => fileStateOf(toolState),
+      todos: () => todosOf(toolState).todos,
+      skills: () => [...activeSkillsOf(toolState).values()],
+      uuid,
+      now,
+    }),
+    onDone: (done) => {
+      noteBoundary(session, done, promptUuids());
+      noteTaskBudget(session, done);
+    },
+  });
+}
+
+/**
+ * The API counts a task's tokens by what it sees of it: what was summed up it does not see any
+ * more, so from here on it is told what is left.
+ */
+function noteTaskBudget(session: Session, { preTokens }: Compaction): void {
+  const { taskBudget } = session.config;
+  if (!taskBudget) return;
+  const before = session.taskBudgetRemaining ?? taskBudget.total;
+  session.taskBudgetRemaining = Math.max(0, before - preTokens);
+}
+
+/** The summary is where a resumed session begins. */
+function noteBoundary(
+  session: Session,
+  { messages, ...sizes }: Compaction,
+  promptUuids: readonly string[],
+): void {
+  session.transcript.compacted({
+    ...sizes,
+    history: messages,
+    totals: totalsOf(session),
+    promptUuids,
+    ...(session.title === undefined ? {} : { title: session.title }),
+  });
+}
+
+const totalsOf = ({ usage }: Session): Totals =>
+  Object.fromEntries(
+    Object.entries(usage.snapshot().modelUsage).map(([model, sum]) => [
+      model,
+      {
+        input_tokens: sum.inputTokens,
+        output_tokens: sum.outputTokens,
+        cache_read_input_tokens: sum.cacheReadInputTokens,
+        cache_creation_input_tokens: sum.cacheCreationInputTokens,
+      },
+    ]),
+  );
+
+/**
+ * What an earlier process has decided about long results. A result that no request has carried yet
+ * is still open: only what stands before the last answer was sent.
+ */
+function replacementsOf({ config }: Session): ContentReplacementState {
+  const { messages = [], replacements = [] } = config.resumed?.restored ?? {};
+  const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant');
+  const sent = messages
+    .slice(0, Math.max(0, lastAnswer))
+    .flatMap(({ kind, toolUseId }) =>
+      kind === 'tool_result' && toolUseId !== undefined ? [toolUseId] : [],
+    );
+  return contentReplacementState(replacements, sent);
+}
+
+const neverAborted = new AbortController().signal;
+
+const windowOf = (name: string) => {
+  const { contextWindowTokens, outputTokensMax } = modelFacts(name);
+  return { windowTokens: contextWindowTokens, outputTokensMax };
+};
+
+/** What a prompt costs at most: nothing of it is in the cache. */
+const worstPrices = (name: string) => {
+  const { price } = modelFacts(name);
+  return price
+    ? {
+        inputUsdPerToken: price.inputUsdPerMtok / 1e6,
+        outputUsdPerToken: price.outputUsdPerMtok / 1e6,
+      }
+    : undefined;
+};
+
+const promptPrices = (name: string) => {
+  const { price } = modelFacts(name);
+  return price
+    ? {
+        cacheReadUsdPerToken: price.cacheReadUsdPerMtok / 1e6,
+        cacheWriteUsdPerToken: price.cacheWriteUsdPerMtok / 1e6,
+      }
+    : undefined;
+};
