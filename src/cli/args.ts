@@ -30,6 +30,13 @@ export type Invocation =
       readonly options: Options;
       readonly debug: boolean;
     }
+  /** A person at a terminal; the prompt, if there is one, is the first of the session. */
+  | {
+      readonly kind: 'interactive';
+      readonly prompt: string | undefined;
+      readonly options: Options;
+      readonly debug: boolean;
+    }
   /** Help or version: text for stdout, exit 0. */
   | { readonly kind: 'text'; readonly text: string };
 
@@ -82,6 +89,8 @@ function optionsOf(flags: Flags, cwd: string): Options {
     ...(flags.resume !== undefined && { resume: flags.resume }),
     ...(flags.resumeSessionAt !== undefined && { resumeSessionAt: flags.resumeSessionAt }),
     ...(flags.forkSession && { forkSession: true }),
+    ...(flags.finishInterrupted && { finishInterrupted: true }),
+    ...(flags.onUnknownOutcome && { onUnknownOutcome: flags.onUnknownOutcome }),
     ...(flags.sessionId !== undefined && { sessionId: flags.sessionId }),
     ...(!flags.sessionPersistence && { persistSession: false }),
     ...(flags.bare && { bare: true }),
@@ -119,10 +128,9 @@ export function parseArguments(argv: readonly string[], terminal: Terminal): Par
   if (flags.permissionPromptTool !== undefined) {
     throw new UsageError('--permission-prompt-tool needs --input-format stream-json');
   }
-  if (!flags.print && terminal.stdinIsTTY && terminal.stdoutIsTTY) {
-    throw new UsageError(
-      'the interactive mode is not there yet: use escapement -p "prompt", or npm start for the demo',
-    );
+  const isAtTerminal = terminal.stdinIsTTY && terminal.stdoutIsTTY;
+  if (isAtTerminal && !flags.print && flags.outputFormat === undefined) {
+    return { invocation: { kind: 'interactive', prompt, options, debug }, mcpConfig, ignored };
   }
   const outputFormat = flags.outputFormat ?? 'text';
   const invocation: Invocation = { kind: 'print', prompt, outputFormat, options, debug };

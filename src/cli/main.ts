@@ -59,6 +59,10 @@ async function runArguments(): Promise<number> {
     const { runPrint } = await import('./print.ts');
     return runPrint({ ...invocation, mcpServers }, context);
   }
+  if (invocation.kind === 'interactive') {
+    const { runRepl } = await import('./repl/run-repl.ts');
+    return runRepl({ ...invocation, mcpServers }, context);
+  }
   const { runHeadless } = await import('./headless.ts');
   return runHeadless({ ...invocation, mcpServers }, context);
 }

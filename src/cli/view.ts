@@ -252,6 +252,7 @@ function shellLines(text: string, { colors, cellsMax }: Style): readonly string[
   };
   const shown = all.slice(-SHELL_LINES_MAX).map((line) => paint(`    ${cut(line, cellsMax)}`));
   const before = all.length - shown.length;
+  if (all.length <= 1) return all.map((line) => colors.dim(`  ⎿ ${cut(line.trim(), cellsMax)}`));
   return [colors.dim(`  ⎿ ${before > 0 ? `… ${before} lines, then` : 'output:'}`), ...shown];
 }
 

@@ -147,9 +147,20 @@ describe('what cannot be understood names itself', () => {
     expect(message).not.toContain('\n');
   });
 
-  it('says that the interactive mode is not there yet', () => {
+  it('a person at a terminal gets the interactive mode, unless a flag says otherwise', () => {
     const atTerminal = { cwd: '/w', stdinIsTTY: true, stdoutIsTTY: true };
-    expect(() => parseArguments([], atTerminal)).toThrow(/not there yet.*-p/);
+    const kindOf = (...argv: string[]) => parseArguments(argv, atTerminal).invocation.kind;
+    expect(kindOf()).toBe('interactive');
+    expect(parseArguments(['fix', 'it'], atTerminal).invocation).toMatchObject({
+      kind: 'interactive',
+      prompt: 'fix it',
+    });
+    expect(kindOf('-p', 'x')).toBe('print');
+    expect(kindOf('--output-format', 'json', 'x')).toBe('print');
+    expect(kindOf('--input-format', 'stream-json')).toBe('headless');
+    expect(parseArguments(['x'], { ...atTerminal, stdinIsTTY: false }).invocation.kind).toBe(
+      'print',
+    );
   });
 });
 

@@ -1,0 +1,159 @@
+/** Permission questions, one after the other, and what the answers change. */
+
+import { suggestionsFor } from '../../../services/permissions/suggestions.ts';
+import type { CanUseTool } from '../../../services/permissions/types.ts';
+import { applyUpdates, type PermissionUpdate } from '../../../services/permissions/updates.ts';
+import type { QueryEngineConfig } from '../../config.ts';
+import { clipCells } from '../cells.ts';
+import { visible } from '../printable.ts';
+import { answerOf, type Look, type Question, questionLines, updatesText } from './question.ts';
+
+type HostAnswer = Awaited<ReturnType<CanUseTool>>;
+
+export interface AskerParts {
+  /** Of the session that runs; read at each question. */
+  readonly config: () => QueryEngineConfig;
+  readonly look: () => Look;
+  readonly print: (line: string) => void;
+  /** A question was opened or closed. */
+  readonly onChange: () => void;
+}
+
+/** A call is shown before its question; so long a question waits for that. */
+const SHOWN_MS = 250;
+/** Ids of shown calls that are remembered: those of one round. */
+const SHOWN_IDS_MAX = 200;
+
+const stopped: HostAnswer = {
+  behavior: 'deny',
+  message: 'The person stopped the turn instead of answering.',
+  interrupt: true,
+};
+
+/** Calls that are asked about at once wait for each other: a person reads one thing at a time. */
+export class Asker {
+  readonly #parts: AskerParts;
+  #last: Promise<unknown> = Promise.resolve();
+  #shownIds: string[] = [];
+  #onShown: () => void = () => {};
+  #current:
+    | { readonly question: Question; readonly settle: (answer: HostAnswer) => void }
+    | undefined;
+
+  constructor(parts: AskerParts) {
+    this.#parts = parts;
+  }
+
+  /** What is being asked now. */
+  get question(): Question | undefined {
+    return this.#current?.question;
+  }
+
+  readonly canUseTool: CanUseTool = (toolName, input, options) => {
+    const ask = async (): Promise<HostAnswer> => {
+      await this.#whenShown(options.toolUseID);
+      if (options.signal.aborted) return stopped;
+      const reason = options.decisionReason;
+      const updates = this.#updatesFor(toolName, input, options.suggestions);
+      const question: Question = { toolName, input, reason, updates };
+      for (const line of await questionLines(question, this.#parts.look())) this.#parts.print(line);
+      return this.#open(question, options.signal);
+    };
+    const answer = this.#last.then(ask);
+    this.#last = answer.catch(() => undefined);
+    return answer;
+  };
+
+  /** The person has seen this call: what is asked about it makes sense now. */
+  shown(toolUseId: string): void {
+    this.#shownIds = [...this.#shownIds, toolUseId].slice(-SHOWN_IDS_MAX);
+    this.#onShown();
+  }
+
+  /** @returns what to say when it was no answer. */
+  answer(text: string): string | undefined {
+    const { question, settle } = this.#current ?? {};
+    if (!question || !settle) return undefined;
+    const { colors } = this.#parts.look();
+    const answer = answerOf(text, question);
+    switch (answer.kind) {
+      case 'unclear':
+        return answer.hint;
+      case 'once':
+        this.#parts.print(colors.dim('  ✓ allowed, once'));
+        settle({ behavior: 'allow' });
+        return undefined;
+      case 'session':
+        this.#allowFromNowOn(question.updates);
+        settle({ behavior: 'allow' });
+        return undefined;
+      case 'deny': {
+        const { columns } = this.#parts.look();
+        this.#parts.print(colors.red(clipCells(`  ✗ not allowed: ${oneLine(text)}`, columns)));
+        settle({ behavior: 'deny', message: answer.message });
+        return undefined;
+      }
+    }
+  }
+
+  /** Denies what is asked, and ends the turn. */
+  stop(): void {
+    this.#current?.settle(stopped);
+  }
+
+  /** Calls begin while their message is still on its way here. */
+  async #whenShown(toolUseId: string): Promise<void> {
+    const deadlineMs = performance.now() + SHOWN_MS;
+    while (!this.#shownIds.includes(toolUseId) && performance.now() < deadlineMs) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, deadlineMs - performance.now());
+        this.#onShown = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
+  #open(question: Question, signal: AbortSignal): Promise<HostAnswer> {
+    return new Promise((resolve) => {
+      const settle = (answer: HostAnswer) => {
+        signal.removeEventListener('abort', abort);
+        this.#current = undefined;
+        resolve(answer);
+        this.#parts.onChange();
+      };
+      const abort = () => settle(stopped);
+      signal.addEventListener('abort', abort, { once: true });
+      this.#current = { question, settle };
+      this.#parts.onChange();
+      if (signal.aborted) abort();
+    });
+  }
+
+  /** Only for this session, wherever the suggestion would have put it: a key is no signature. */
+  #updatesFor(
+    toolName: string,
+    input: Question['input'],
+    given: readonly unknown[] | undefined,
+  ): readonly PermissionUpdate[] {
+    const { tools, mcpClients, cwd, env } = this.#parts.config();
+    const all = [...tools, ...mcpClients.flatMap((client) => client.tools)];
+    const tool = all.find(({ name }) => name === toolName);
+    const own = tool ? suggestionsFor(tool, input, { cwd, home: env.HOME ?? cwd }) : [];
+    const suggested = (given as readonly PermissionUpdate[] | undefined) ?? own;
+    return suggested.map((update) => ({ ...update, destination: 'session' as const }));
+  }
+
+  #allowFromNowOn(updates: readonly PermissionUpdate[]): void {
+    const { getAppState, setAppState } = this.#parts.config();
+    const { colors } = this.#parts.look();
+    const { context, problems } = applyUpdates(getAppState().toolPermissionContext, updates);
+    setAppState((previous) => ({ ...previous, toolPermissionContext: context }));
+    const what = updatesText(updates);
+    this.#parts.print(colors.dim(`  ✓ allowed, from now on in this session: ${what}`));
+    for (const problem of problems) this.#parts.print(colors.yellow(`  ⚠ ${visible(problem)}`));
+  }
+}
+
+const oneLine = (text: string): string => visible(text).replace(/\s+/g, ' ').trim();

@@ -1,0 +1,118 @@
+/** Starts the interactive mode on the terminal of this process, and gives the terminal back. */
+import path from 'node:path';
+import process from 'node:process';
+import pc from 'picocolors';
+import type { Options } from '../../options.ts';
+import { type CliContext, exitCodes } from '../context.ts';
+import { LEAVE_MS, signalExitCodes } from '../signals.ts';
+import { isColorWanted } from '../view.ts';
+import { Asker } from './asker.ts';
+import { PromptHistory } from './history.ts';
+import { KeyInput, LineInput } from './input.ts';
+import { Repl } from './repl.ts';
+import { PlainScreen, TerminalScreen } from './screen.ts';
+import { ReplSession } from './session.ts';
+
+export interface ReplRun {
+  /** The first prompt, from the command line. */
+  readonly prompt: string | undefined;
+  readonly options: Options;
+  readonly mcpServers: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Until the person leaves. @returns the exit code.
+ * @throws UsageError before the terminal is touched.
+ */
+export async function runRepl(
+  { prompt, options, mcpServers }: ReplRun,
+  context: CliContext,
+): Promise<number> {
+  const { environment } = context;
+  const isPlain = environment.TERM === 'dumb' || environment.TERM === undefined;
+  const isColored = isColorWanted(environment, true) && !isPlain;
+  const asker: Asker = new Asker({
+    config: () => session.config,
+    look: () => ({
+      colors: pc.createColors(isColored),
+      columns: screen.columns,
+      cwd: session.config.cwd,
+    }),
+    print: (line) => repl.print(line),
+    onChange: () => repl.refresh(),
+  });
+  const session = await ReplSession.open(
+    {
+      ...options,
+      includePartialMessages: true,
+      canUseTool: asker.canUseTool,
+      ...(Object.keys(mcpServers).length > 0 && { mcpServers }),
+    },
+    environment,
+  );
+  const warnings: string[] = [];
+  const historyFile = path.join(session.config.home, 'history');
+  const history = new PromptHistory(historyFile, (text) => warnings.push(text));
+  await history.load();
+
+  const live = process.stderr.isTTY ? process.stderr : process.stdout;
+  const screen = isPlain
+    ? new PlainScreen(process.stdout)
+    : new TerminalScreen({ out: process.stdout, live, isColored });
+  const sleep = () => {
+    input.stop();
+    screen.suspend();
+    // The whole group, as the terminal's driver would: a shell waits for npm, not for us.
+    process.kill(0, 'SIGTSTP');
+  };
+  const isVerbose = options.verbose === true;
+  const view = { isColored, isInteractive: true, isVerbose };
+  const repl: Repl = new Repl({ session, asker, screen, history, view, isPlain, sleep });
+  const input = isPlain ? new LineInput(process.stdin, repl) : new KeyInput(process.stdin, repl);
+  const giveBack = () => {
+    screen.close();
+    input.stop();
+  };
+  const unwatch = watchProcess(repl, () => {
+    input.start();
+    screen.resume();
+  });
+  // Also for exits that nobody planned: a terminal in raw mode is of no use to its owner.
+  process.on('exit', giveBack);
+  context.out.gone.addEventListener('abort', () => repl.leave(exitCodes.failed));
+  try {
+    input.start();
+    for (const warning of warnings) repl.print(warning);
+    return await repl.run(prompt);
+  } finally {
+    giveBack();
+    await session.engine.close();
+    await history.flush();
+    unwatch();
+  }
+}
+
+/** Signals. Ctrl-C is one only where the terminal makes it one. */
+function watchProcess(repl: Repl, onContinue: () => void): () => void {
+  const exitLater = (code: number) => setTimeout(() => process.exit(code), LEAVE_MS).unref();
+  const onInterrupt = () => {
+    if (repl.isLeaving) process.exit(signalExitCodes.SIGINT);
+    repl.onInterrupt();
+  };
+  const onEnd = (signal: 'SIGTERM' | 'SIGHUP') => {
+    const code = signalExitCodes[signal];
+    if (repl.isLeaving) process.exit(code);
+    repl.leave(code);
+    exitLater(code);
+  };
+  process.on('SIGINT', onInterrupt);
+  process.on('SIGTERM', onEnd);
+  process.on('SIGHUP', onEnd);
+  process.on('SIGCONT', onContinue);
+  return () => {
+    process.off('SIGINT', onInterrupt);
+    process.off('SIGTERM', onEnd);
+    process.off('SIGHUP', onEnd);
+    process.off('SIGCONT', onContinue);
+  };
+}
