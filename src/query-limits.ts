@@ -36,6 +36,7 @@ export function modelLimits(config: QueryEngineConfig, facts: ModelFacts): Parti
     outputTokens: own ?? first,
     // A host that names its cap has said what it wants: nothing to escalate to.
     outputTokensMax: own ?? outputTokensMax,
+    ...(own === undefined ? {} : { outputTokensEscalated: own }),
     outputUsdPerToken: price ? price.outputUsdPerMtok / 1e6 : 0,
   };
 }

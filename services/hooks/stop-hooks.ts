@@ -72,8 +72,11 @@ const say = (objections: readonly string[], deps: StopHooksDeps): MessageRef => 
 
 /** What the model has said in this iteration, for hooks that judge it. */
 const answerOf = (state: QueryState, log: MessageLog): string =>
-  state.attempt
-    .filter(({ role, uuid }) => role === 'assistant' && log.has(uuid))
-    .flatMap(({ uuid }) => log.get(uuid).content)
+  [
+    ...log.since(state.promptHead, state.history.head), // from its first call on it is history
+    ...state.attempt.flatMap(({ uuid }) => (log.has(uuid) ? [log.get(uuid)] : [])),
+  ]
+    .filter(({ role }) => role === 'assistant')
+    .flatMap(({ content }) => content)
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join('');
