@@ -22,7 +22,8 @@ it('an interrupt in the middle of a block', async () => {
       if (lineOf(message) === 'delta "half a bl"') engine.interrupt();
     },
   });
-  expect(told.lines.filter((line) => !line.startsWith('event'))).toEqual([
+  const lines = told.lines.filter((line) => !line.startsWith('event'));
+  expect(lines).toEqual([
     'init',
     'status requesting',
     'delta "A whole block. "',

@@ -1,5 +1,6 @@
 /** What goes back to the model: nothing empty, nothing half, thinking as it came. */
 import { describe, expect, it } from 'vitest';
+import { isWellFormed } from '../../../services/model/well-formed.ts';
 import {
   callTool,
   message,
@@ -135,7 +136,7 @@ describe('what goes back', () => {
         }),
       });
       const lines = told.requests.map(heard).at(-1) ?? [];
-      for (const line of lines) expect(line.isWellFormed()).toBe(true);
+      for (const line of lines) expect(isWellFormed(line)).toBe(true);
       expect(lines.at(-1)).toContain('x'.repeat(1_000));
     }
   });
