@@ -3,6 +3,8 @@
  * the second half is what a host may want to replace beside it.
  */
 import type { QueryLimits } from '../machines/limits.ts';
+import type { TerminalReason } from '../machines/reasons.ts';
+import type { Cursor, QueryState } from '../machines/state.ts';
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { Restored } from '../services/journal/restore.ts';
@@ -10,6 +12,7 @@ import type { JournalStore, JournalWriter } from '../services/journal/store.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type { CanUseTool, ToolPermissionContext } from '../services/permissions/types.ts';
+import type { Compact } from '../services/recovery/compact.ts';
 import type { Tool, ToolInput, ToolState } from '../services/tools/tool.ts';
 import type { QueryDeps } from './deps.ts';
 import type { SDKMessage } from './wire.ts';
@@ -32,8 +35,35 @@ export interface MCPServerConnection {
   close(): Promise<void>;
 }
 
+/** What a command that works on the conversation itself is given. */
+export interface CommandContext {
+  /** As a query would begin now. */
+  readonly state: QueryState;
+  readonly compact: Compact;
+  /** Aborted by an interrupt. */
+  readonly signal: AbortSignal;
+}
+export interface CommandOutcome {
+  /** What stands from here on. */
+  readonly history: Cursor;
+  /** The result of the turn. */
+  readonly text: string;
+  readonly reason: TerminalReason;
+  /** What went wrong, when the reason is an error. */
+  readonly error?: string;
+}
+/** Works on the conversation, and may ask the model. Speaks to the host while it works. */
+export interface SessionCommand {
+  readonly type: 'session';
+  readonly name: string;
+  readonly description: string;
+  /** *Contract:* never throws; on an abort history is what it was. */
+  readonly run: (argument: string, context: CommandContext) => Promise<CommandOutcome>;
+}
+
 /** A slash command. `local` ones answer without the model, `prompt` ones become a prompt. */
 export type Command =
+  | SessionCommand
   | {
       readonly type: 'local';
       readonly name: string;

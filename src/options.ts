@@ -36,6 +36,7 @@ import {
   type SettingSource,
   type Settings,
 } from './settings.ts';
+import { replaySnip } from './snip-replay.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A larger file is no instruction but an accident. */
@@ -179,6 +180,7 @@ export async function configFromOptions(
     setAppState: (change) => {
       appState = change(appState);
     },
+    snipReplay: replaySnip,
     readFileCache: new SessionToolState(),
     gates: gatesFrom(settings),
     limits: limitsFrom(environment),

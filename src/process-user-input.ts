@@ -1,7 +1,7 @@
 /** From what the host submits to what the model is asked: commands, hooks, a budget in the words. */
 import type { TerminalReason } from '../machines/reasons.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
-import type { Command, Prompt } from './config.ts';
+import type { Command, CommandContext, CommandOutcome, Prompt } from './config.ts';
 import { budgetInPrompt } from './prompt-budget.ts';
 import type { Session } from './session.ts';
 import { messageToWire, systemToWire } from './to-wire.ts';
@@ -19,6 +19,8 @@ export interface ProcessedInput {
   readonly replies: readonly SDKMessage[];
   /** Output tokens that the words of the prompt grant. */
   readonly tokenBudget: number | undefined;
+  /** The prompt was a command that works on the conversation: this does the work. */
+  readonly work?: (context: CommandContext) => Promise<CommandOutcome>;
 }
 
 export interface Submission {
@@ -39,6 +41,10 @@ export async function acceptPrompt(submission: Submission): Promise<ProcessedInp
   const command = commandIn(text, commands);
   if (command?.command.type === 'local') {
     return answered(await command.command.run(command.argument), 'completed');
+  }
+  if (command?.command.type === 'session') {
+    const { command: own, argument } = command;
+    return { ...answered('', 'completed'), work: (context) => own.run(argument, context) };
   }
   const asked = command ? [textBlock(await command.command.expand(command.argument))] : content;
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { InspectionEvent } from 'xstate';
 import { limitsOf } from '../machines/limits.ts';
 import type { TerminalReason } from '../machines/reasons.ts';
-import type { Cursor, QueryInput, QueryResult } from '../machines/state.ts';
+import { begin, type Cursor, type QueryInput, type QueryResult } from '../machines/state.ts';
 import { type RewindFilesResult, rewindFiles } from '../services/journal/checkpoints.ts';
 import { openCalls } from '../services/journal/open-calls.ts';
 import { type Restored, restore } from '../services/journal/restore.ts';
@@ -27,6 +27,7 @@ import {
   type SubmitOptions,
   snapshotQueryConfig,
 } from './config.ts';
+import { type ContextUsage, contextUsageOf } from './context-usage.ts';
 import { productionDeps, type QueryDeps } from './deps.ts';
 import { OutputQueue } from './output-queue.ts';
 import { acceptPrompt, type ProcessedInput } from './process-user-input.ts';
@@ -36,8 +37,10 @@ import { QueryScope } from './query-scope.ts';
 import { resultMessage, type TurnOutcome } from './result.ts';
 import { runQuery, safely } from './run-query.ts';
 import { openSession, type Session, SessionToolState } from './session.ts';
+import { withOwnCommands } from './session-commands.ts';
 import { type SessionServices, sessionServices } from './session-services.ts';
 import { type SettledCalls, settleCalls } from './settle-calls.ts';
+import { watching } from './snip-replay.ts';
 import { structuredOutputTool } from './structured-output.ts';
 import { systemContext, systemPrompt, userContext } from './system-prompt.ts';
 import { systemToWire } from './to-wire.ts';
@@ -183,6 +186,10 @@ export class QueryEngine {
     if (!settled) yield this.#initMessage(model);
     yield* notices;
     yield* input.replies;
+    if (input.work) {
+      yield* this.#work(input.work, turn, model, canUseTool);
+      return;
+    }
     if (!input.shouldQuery) {
       yield await this.#result(turn, { kind: 'answered', text: input.text, reason: input.reason });
       return;
@@ -339,7 +346,7 @@ export class QueryEngine {
       isMeta: options.isMeta ?? false,
       isFirst,
       session: this.#session,
-      commands: this.#config.commands,
+      commands: withOwnCommands(this.#config.commands),
       signal: this.#abortController.signal,
     });
   }
@@ -372,7 +379,7 @@ export class QueryEngine {
         tools: this.#tools().map(({ name }) => name),
         mcp_servers: mcpClients.map(({ name, status }) => ({ name, status })),
         permissionMode: getAppState().toolPermissionContext.mode,
-        slash_commands: commands.map(({ name }) => name),
+        slash_commands: withOwnCommands(commands).map(({ name }) => name),
         agents: agents.map(({ name }) => name),
         skills: [...this.#discoveredSkillNames],
         apiKeySource: this.#config.model.apiKey ? 'ANTHROPIC_API_KEY' : 'none',
@@ -383,6 +390,38 @@ export class QueryEngine {
       this.#session.uuid(),
       this.sessionId,
     );
+  }
+
+  /** Instead of the loop: a command works on the conversation, and speaks while it does. */
+  async *#work(
+    work: NonNullable<ProcessedInput['work']>,
+    turn: Turn,
+    model: string,
+    canUseTool: CanUseTool | undefined,
+  ): AsyncGenerator<SDKMessage, void, unknown> {
+    const session = this.#session;
+    const scope = this.#beginScope(turn, model, canUseTool);
+    this.#services ??= sessionServices(session, () => this.#scope);
+    const working = work({
+      state: begin(this.#queryInput(noPrompt, model, 0)),
+      compact: this.#services.compact,
+      signal: this.#abortController.signal,
+    }).finally(() => scope.queue.end());
+    working.catch(() => {}); // awaited below, after the last message was read
+    let isHeard = false;
+    try {
+      yield* safely(scope.queue, session.transcript);
+      isHeard = true;
+    } finally {
+      if (!isHeard) this.interrupt(); // the host has left
+      const { history } = await working;
+      // What a person has done to the past says nothing about how fast the window fills.
+      if (history.head !== this.#history.head) session.autoCompactTracking = undefined;
+      this.#history = history;
+    }
+    const { text, reason, error } = await working;
+    if (error !== undefined) turn.errors.push(error);
+    yield await this.#result(turn, { kind: 'answered', text, reason });
   }
 
   /** 12. The loop: messages come as they happen, and the history that stands is kept. */
@@ -399,7 +438,8 @@ export class QueryEngine {
     this.#services ??= sessionServices(session, () => this.#scope);
     const production = productionDeps(scope, config, this.#services);
     const deps: QueryDeps = { ...production, ...this.#config.deps };
-    const result = yield* runQuery({
+    session.taskBudgetRemaining = undefined;
+    const running = runQuery({
       input: this.#queryInput(input, model, turnsSpent),
       config,
       deps,
@@ -407,9 +447,18 @@ export class QueryEngine {
       signal: this.#abortController.signal,
       ...(this.inspect ? { inspect: this.inspect } : {}),
     });
+    const result = yield* watching(running, (message) => this.#replay(message));
     this.#history = result.history;
     await this.#tellFailure(result);
     return result;
+  }
+
+  /** What the query drops from the past goes from the store of the engine at once. */
+  #replay(message: SDKMessage): void {
+    const { log } = this.#session;
+    const replayed = this.#config.snipReplay?.(message, this.messages);
+    if (!replayed?.executed) return;
+    this.#history = log.rewrite(replayed.messages, this.#history.tokens);
   }
 
   /** The way to the host, for one query or for the calls that are closed before it. */
@@ -552,6 +601,34 @@ export class QueryEngine {
     const older = await restore(this.#session.store, this.sessionId, { at: uuid });
     if (!older) throw new Error(`message ${uuid} is not in session ${this.sessionId}`);
     return older.messages;
+  }
+
+  /**
+   * Sums up the conversation now: a turn of its own, as if a person had said `/compact`.
+   * @param instructions wishes for the summary.
+   */
+  compact(
+    instructions = '',
+    options: SubmitOptions = {},
+  ): AsyncGenerator<SDKMessage, void, unknown> {
+    return this.submitMessage(`/compact ${instructions}`, options);
+  }
+
+  /**
+   * All turns before this message are dropped, without a summary: by the turn that runs at its next
+   * iteration, else by the next turn. Calls stay with their results; the last request stays.
+   */
+  snip(beforeUuid: string): void {
+    this.#session.snipRequest = beforeUuid;
+  }
+
+  /** How full the window is, and with what. Asks nobody; estimates where the API said nothing yet. */
+  async contextUsage(): Promise<ContextUsage> {
+    const session = this.#session;
+    const model = this.#resolveModel();
+    await this.#buildSystemPrompt(model);
+    const head = this.#turn && session.lastRequest ? session.lastRequest.head : this.#history.head;
+    return contextUsageOf(session, head, model);
   }
 
   /** Acts at the next request. `undefined`: the default again. */

@@ -1,9 +1,10 @@
 /** One call for hosts: the shape of the official SDK's `query()`, without a process in between. */
 import { randomUUID } from 'node:crypto';
 import type { PermissionMode } from '../services/permissions/types.ts';
-import type { Prompt } from './config.ts';
+import type { Prompt, QueryEngineConfig, SubmitOptions } from './config.ts';
 import { engineFromOptions, type Options } from './options.ts';
-import type { QueryEngine } from './query-engine.ts';
+import { QueryEngine } from './query-engine.ts';
+import { replaySnip } from './snip-replay.ts';
 import type { SDKMessage } from './wire.ts';
 
 /** A prompt as a host with several of them sends it. */
@@ -70,11 +71,19 @@ async function* promptsOf(
   yield { type: 'user', message: { role: 'user', content: prompt } };
 }
 
-/** One turn with everything given: for hosts that make their own engine. The seed's `ask()`. */
+/**
+ * One question to an engine of its own, with everything given. The original design's `ask()`: it
+ * brings along what the engine itself does not know, how a store follows a snip.
+ */
 export async function* ask(
-  engine: QueryEngine,
+  config: QueryEngineConfig,
   prompt: Prompt,
-  options: { readonly uuid?: string; readonly isMeta?: boolean } = {},
+  options: SubmitOptions = {},
 ): AsyncGenerator<SDKMessage, void, unknown> {
-  yield* engine.submitMessage(prompt, options);
+  const engine = new QueryEngine({ snipReplay: replaySnip, ...config });
+  try {
+    yield* engine.submitMessage(prompt, options);
+  } finally {
+    await engine.close();
+  }
 }

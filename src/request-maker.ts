@@ -36,7 +36,7 @@ export function requestOf(session: Session, state: QueryState, signal: AbortSign
 /** The request is sent: the one after it keeps a cache breakpoint where this one ended. */
 export function noteRequest(session: Session, state: QueryState): void {
   const { head, count } = state.history;
-  session.lastRequest = { chain: chainOf(head), count };
+  session.lastRequest = { chain: chainOf(head), count, head };
 }
 
 const chainOf = (head: string): string => head.slice(0, head.indexOf('/'));

@@ -64,7 +64,9 @@ export interface Session {
   /** Carried from turn to turn: a summary that failed three times is not tried in the next. */
   autoCompactTracking: AutoCompactTracking | undefined;
   /** Where the last request of the loop ended: the next one keeps a cache breakpoint there. */
-  lastRequest: { readonly chain: string; readonly count: number } | undefined;
+  lastRequest:
+    | { readonly chain: string; readonly count: number; readonly head: string }
+    | undefined;
   /** The host wants all before this message dropped: at the next iteration. */
   snipRequest: string | undefined;
   /** What is left of the task's tokens, once a summary has taken some of them out of sight. */

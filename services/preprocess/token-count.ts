@@ -49,6 +49,16 @@ export interface TokenCounter {
   estimate(head: string): number;
   /** These messages alone. */
   estimateMessages(messages: readonly LogMessage[]): number;
+  /** A text alone. */
+  estimateText(text: string): number;
+  /** What every request carries beside its messages. */
+  fixedParts(): {
+    readonly system: number;
+    readonly userContext: number;
+    readonly tools: readonly { readonly name: string; readonly tokens: number }[];
+  };
+  /** As the API reported it with the last answer; `null` before the first, or where it says none. */
+  lastUsage(): Usage | null;
   /** So much of a prompt was in the last request already, and is in the cache now. */
   covered(head: string): number;
   /** Where the tokens of a prompt go; the sum is about `estimate`. */
@@ -99,6 +109,7 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
   let anchor: Anchor | undefined;
   /** Real tokens over estimated ones. */
   let factor = 1;
+  let lastUsage: Usage | null = null;
   /** All messages up to a head, so that the next count costs what is new. */
   let summed: { head: string; size: TextSize } | undefined;
 
@@ -181,7 +192,14 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
         count(usage?.cache_read_input_tokens) +
         count(usage?.cache_creation_input_tokens);
       const answerTokens = count(usage?.output_tokens);
-      if (prompt > 0) trust(head, { tokens: prompt, answerTokens, isCached: true });
+      if (prompt === 0) return;
+      lastUsage = {
+        input_tokens: count(usage?.input_tokens),
+        output_tokens: answerTokens,
+        cache_read_input_tokens: count(usage?.cache_read_input_tokens),
+        cache_creation_input_tokens: count(usage?.cache_creation_input_tokens),
+      };
+      trust(head, { tokens: prompt, answerTokens, isCached: true });
     },
     noteCount: (head, tokens) => {
       if (count(tokens) > 0) trust(head, { tokens, answerTokens: 0, isCached: false });
@@ -193,6 +211,19 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
       anchor = { head: to, tokens, answerTokens: 0, isCached: false };
     },
     estimateMessages: (messages) => Math.ceil(tokensOf(sizeOf(messages))),
+    estimateText: (text) => Math.ceil(tokensOf(textSize(text))),
+    fixedParts: () => {
+      const { system, tools, userContext = '' } = fixed();
+      return {
+        system: Math.ceil(tokensOf(system.map(textSize).reduce(addSizes, noSize))),
+        userContext: Math.ceil(tokensOf(textSize(userContext))),
+        tools: tools.map((tool) => ({
+          name: tool.name,
+          tokens: Math.ceil(tokensOf(toolSize(tool))),
+        })),
+      };
+    },
+    lastUsage: () => lastUsage,
     covered: (head) => (anchor?.isCached && afterAnchor(head) ? anchor.tokens : 0),
     breakdown: (head) => {
       const parts = new Map<Category, number>([['fixed', tokensOf(fixedSize())]]);

@@ -77,6 +77,9 @@ class HeadlessSession {
         set_model: (body) => this.#onSetModel(body),
         cancel_async_message: (body) => this.#onCancelMessage(body),
         rewind_files: (body) => this.#onRewindFiles(body),
+        get_context_usage: async () => ({
+          ...(await (await this.#engineReady(undefined)).contextUsage()),
+        }),
         mcp_status: () => ({ mcpServers: this.#lastInit?.mcp_servers ?? [] }),
         mcp_message: (body) => this.#servers.onMessage(body),
       },
