@@ -4,6 +4,7 @@
  */
 import { lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { compileGlob } from '../tools/files/glob-match.ts';
 
 /** Links to links: the same limit as the kernel's. */
 const LINKS_MAX = 40;
@@ -145,7 +146,7 @@ function anchor(pattern: string, { cwd, home }: Place): Anchored {
   return { root: cwd, glob: trimmed.includes('/') ? trimmed : `**/${trimmed}` };
 }
 
-const magic = /[*?[{!(]/;
+const magic = /[*?[{\\]/;
 
 /** The part of a pattern before its first wildcard moves into the root, so that links are seen. */
 function literalRoot({ root, glob }: Anchored): Anchored {
@@ -168,7 +169,7 @@ export async function guardsPath(pattern: string, path: SeenPath, place: Place):
     const { real } = await lookAt(root, place);
     for (const from of new Set([root, real])) {
       for (const form of new Set([path.written, path.real])) {
-        if (await matches({ root: from, glob }, form, path.isFolded)) return true;
+        if (matches({ root: from, glob }, form, path.isFolded)) return true;
       }
     }
   }
@@ -182,19 +183,16 @@ export async function allowsPath(pattern: string, path: SeenPath, place: Place):
   return matches({ root: real, glob }, path.real, path.isFolded);
 }
 
-async function matches(
-  { root, glob }: Anchored,
-  path: string,
-  isFolded: boolean,
-): Promise<boolean> {
+function matches({ root, glob }: Anchored, path: string, isFolded: boolean): boolean {
   const [from, to] = [fold(root, isFolded), fold(path, isFolded)];
   if (!isWithin(to, from)) return false;
-  if (glob === '' || (from === to && /^\*\*(\/\*)?$/.test(glob))) return true; // the folder itself
-  const { default: picomatch } = await import('picomatch');
-  const isMatch = picomatch(fold(glob, isFolded), { dot: true, nonegate: true });
+  if (glob === '') return true;
+  if (from === to) return /^\*\*(\/\*)?$/.test(glob); // the folder itself
+  const compiled = compileGlob(fold(glob, isFolded));
+  if (!compiled.ok) return false; // refused where the rule was parsed
   // The pattern may name the file or any folder above it.
   const steps = relative(from, to).split(sep);
-  return steps.some((_, index) => isMatch(steps.slice(0, index + 1).join('/')));
+  return steps.some((_, index) => compiled.value(steps.slice(0, index + 1).join('/')));
 }
 
 const protectedFolders = ['.git', '.ssh', '.vscode', '.idea', '.husky', '.escapement'];
@@ -230,10 +228,9 @@ export async function globMayReach(
   pattern: string,
   place: Place,
 ): Promise<'yes' | 'maybe' | 'no'> {
-  const { default: picomatch } = await import('picomatch');
   const denied = literalRoot(anchor(pattern, place));
   if (denied.glob === '') {
-    const isMatch = picomatch(glob, { nonegate: true });
+    const isMatch = (path: string) => shellGlobMatches(glob, path);
     const { real } = await lookAt(denied.root, place);
     return [denied.root, real].some((path) => isMatch(path) || isMatch(dirname(path)))
       ? 'yes'
@@ -241,4 +238,17 @@ export async function globMayReach(
   }
   const { root } = literalRoot({ root: '/', glob: glob.slice(1) });
   return isWithin(root, denied.root) || isWithin(denied.root, root) ? 'maybe' : 'no';
+}
+
+/** As bash expands it: no `**`, and a name that begins with a dot only where the dot is written. */
+function shellGlobMatches(glob: string, path: string): boolean {
+  const [patterns, names] = [glob.replace(/\*+/g, '*').split('/'), path.split('/')];
+  if (patterns.length !== names.length) return false;
+  return names.every((name, index) => {
+    const pattern = patterns[index] ?? '';
+    if (name.startsWith('.') && !pattern.startsWith('.')) return false;
+    if (pattern === '' || name === '') return pattern === name;
+    const compiled = compileGlob(pattern);
+    return !compiled.ok || compiled.value(name);
+  });
 }

@@ -2,6 +2,7 @@
  * Permission rules as people write them: `Bash(npm test:*)`, `Edit(src/**)`, `mcp__server`.
  * The syntax is Claude Code's. A rule that cannot be read is reported, never dropped in silence.
  */
+import { compileGlob } from '../tools/files/glob-match.ts';
 import { type CommandPattern, parseCommandPattern } from './shell/command-pattern.ts';
 import type { RuleSet, RuleSource, ToolPermissionContext } from './types.ts';
 
@@ -69,7 +70,10 @@ function specOf(tool: string, inside: string | undefined): RuleSpec | string {
     const pattern = parseCommandPattern(inside);
     return pattern ? { kind: 'command', pattern } : 'its quotes are not closed';
   }
-  if (fileTools.includes(tool)) return { kind: 'path', pattern: inside };
+  if (fileTools.includes(tool)) {
+    const glob = compileGlob(inside);
+    return glob.ok ? { kind: 'path', pattern: inside } : glob.message;
+  }
   if (tool === 'WebFetch' || tool === 'WebSearch') {
     const host = /^domain:([\w.*-]+)$/.exec(inside)?.[1];
     return host
