@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { isAlive } from './cli.ts';
 
 const run = promisify(execFile);
 const POLL_MS = 25;
@@ -38,8 +39,9 @@ export class Pane {
     const { columns = 100, rows = 40 } = parts;
     const assignments = Object.entries(parts.env).map(([name, value]) => `${name}=${value ?? ''}`);
     // The shell stays behind the command, so that its exit code and the state of the terminal show.
+    // Ctrl-C at a dumb terminal is a signal for both.
     const script =
-      '"$@"; echo "[exit $?]"; stty -a | tr " ;" "\\n\\n" | grep -x -e -\\\\?icanon -e -\\\\?echo; cat';
+      'trap : INT; "$@"; echo "[exit $?]"; stty -a | tr " ;" "\\n\\n" | grep -x -e -\\\\?icanon -e -\\\\?echo; cat';
     await pane.#tmux(
       ...['-f', '/dev/null', 'new-session', '-d', '-x', `${columns}`, '-y', `${rows}`],
       ...['-c', parts.cwd, 'env', '-i', ...assignments],
@@ -92,9 +94,18 @@ export class Pane {
     }
   }
 
-  /** The process that runs in the pane's shell. */
+  /** The process that was started, as long as it runs. */
+  async pid(): Promise<number> {
+    const shell = (await this.#tmux('display-message', '-p', '#{pane_pid}')).trim();
+    const { stdout } = await run('ps', ['-o', 'pid=', '--ppid', shell]);
+    return Number(stdout.trim().split(/\s+/)[0]);
+  }
+
+  /** Closes the terminal (SIGHUP) and waits for the process: it may still write its last words. */
   async close(): Promise<void> {
+    const pid = await this.pid().catch(() => 0);
     await this.#tmux('kill-server').catch(() => {});
+    while (pid > 0 && isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     rmSync(this.#folder, { recursive: true, force: true });
   }
 

@@ -52,7 +52,7 @@ export async function questionLines(question: Question, look: Look): Promise<rea
 export const answersHint = ({ updates }: Question): readonly string[] => [
   '  y  yes, once',
   ...(updates.length > 0 ? [`  a  yes, and in this session always: ${updatesText(updates)}`] : []),
-  '  n  no; or write why not. Esc stops the turn.',
+  '  n  no; or write why not. Ctrl-C stops the turn.',
 ];
 
 /** `Bash(npm test:*)`, `edits in this folder`. */

@@ -135,7 +135,7 @@ export class Repl implements InputListener {
           ? { status: statusText(turn.status, nowMs, nowMs - turn.startedAtMs) }
           : {}),
       },
-      question !== undefined || turn === undefined,
+      question !== undefined || (turn === undefined && this.#jobs.length === 0),
     );
   }
 

@@ -13,6 +13,9 @@ import { Repl } from './repl.ts';
 import { PlainScreen, TerminalScreen } from './screen.ts';
 import { ReplSession } from './session.ts';
 
+/** Time does not pass for a process that sleeps, so this says that it does not. */
+const AWAKE_AFTER_MS = 20;
+
 export interface ReplRun {
   /** The first prompt, from the command line. */
   readonly prompt: string | undefined;
@@ -59,11 +62,22 @@ export async function runRepl(
   const screen = isPlain
     ? new PlainScreen(process.stdout)
     : new TerminalScreen({ out: process.stdout, live, isColored });
+  let isAsleep = false;
+  const wake = () => {
+    // Put to sleep by somebody else: what was drawn is not where it was.
+    if (!isAsleep) screen.suspend();
+    isAsleep = false;
+    input.start();
+    screen.resume();
+  };
   const sleep = () => {
     input.stop();
     screen.suspend();
+    isAsleep = true;
     // The whole group, as the terminal's driver would: a shell waits for npm, not for us.
     process.kill(0, 'SIGTSTP');
+    // Where no shell could wake it up (an orphaned group) the kernel does not put it to sleep.
+    setTimeout(() => isAsleep && wake(), AWAKE_AFTER_MS);
   };
   const isVerbose = options.verbose === true;
   const view = { isColored, isInteractive: true, isVerbose };
@@ -73,10 +87,7 @@ export async function runRepl(
     screen.close();
     input.stop();
   };
-  const unwatch = watchProcess(repl, () => {
-    input.start();
-    screen.resume();
-  });
+  const unwatch = watchProcess(repl, wake);
   // Also for exits that nobody planned: a terminal in raw mode is of no use to its owner.
   process.on('exit', giveBack);
   context.out.gone.addEventListener('abort', () => repl.leave(exitCodes.failed));
