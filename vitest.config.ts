@@ -1,12 +1,24 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Stories of the engine, each in a folder and a server of its own: they share nothing but modules,
+ * so they share a process, too. Loading the engine anew for each of them would take a minute.
+ */
+const stories = ['test/reasons/**/*.test.ts', 'test/src/engine/**/*.test.ts'];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/tools/build.ts'],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     pool: 'forks',
     env: { ESCAPEMENT_RETRY_BASE_MS: '5' },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'stories', include: stories, isolate: false, sequence: { concurrent: true } },
+      },
+      { extends: true, test: { name: 'rest', include: ['test/**/*.test.ts'], exclude: stories } },
+    ],
   },
 });
