@@ -7,6 +7,7 @@ import type { QueryState } from '../machines/state.ts';
 import type { Ask, Line } from '../services/as-actor.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { CallModel } from '../services/model/types.ts';
+import { createReadGuard } from '../services/permissions/read-guard.ts';
 import { suggestionsFor } from '../services/permissions/suggestions.ts';
 import { applyUpdates } from '../services/permissions/updates.ts';
 import { pass } from '../services/preprocess/stage.ts';
@@ -184,6 +185,9 @@ function toolContext(
   progress: (gist: string) => void,
 ): ToolContext {
   const { id, config, folder, toolState } = session;
+  const { toolPermissionContext } = config.getAppState();
+  const place = { home: homeOf(session), root: config.cwd };
+  const mayRead = createReadGuard(toolPermissionContext, session.cwd, place);
   return {
     sessionId: id,
     toolUseId,
@@ -192,7 +196,8 @@ function toolContext(
     setCwd: (cwd) => {
       session.cwd = cwd;
     },
-    additionalDirectories: config.getAppState().toolPermissionContext.additionalDirectories,
+    additionalDirectories: toolPermissionContext.additionalDirectories,
+    ...(mayRead ? { mayRead } : {}),
     resultsFolder: folder,
     signal,
     env: config.env,

@@ -45,6 +45,7 @@ import { structuredOutputTool } from './structured-output.ts';
 import { systemContext, systemPrompt, userContext } from './system-prompt.ts';
 import { systemToWire } from './to-wire.ts';
 import { Turn } from './turn.ts';
+import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 import type { SDKMessage } from './wire.ts';
 
@@ -636,7 +637,15 @@ export class QueryEngine {
     this.#session.chosenModel = model;
   }
 
+  /** @throws UsageError: nobody opens the bypass that was not made available at the start. */
   setPermissionMode(mode: PermissionMode): void {
+    const { isBypassAvailable } = this.#config.getAppState().toolPermissionContext;
+    if (mode === 'bypassPermissions' && !isBypassAvailable) {
+      throw new UsageError(
+        'bypassPermissions was not made available at the start: allowDangerouslySkipPermissions, ' +
+          'or --allow-dangerously-skip-permissions',
+      );
+    }
     this.#config.setAppState((previous) => ({
       ...previous,
       toolPermissionContext: { ...previous.toolPermissionContext, mode },

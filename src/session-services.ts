@@ -52,6 +52,7 @@ export function sessionServices(
     callModel,
     judge: createJudge({
       home: config.env.HOME ?? config.cwd,
+      root: config.cwd,
       readableFolders: () => [session.folder, ...(config.resumed?.resultFolders ?? [])],
     }),
     ...contextServices({

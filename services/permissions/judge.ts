@@ -5,6 +5,7 @@
  * touches nothing; the mode plan; allow rules and the place of files; everything else asks. Deny
  * rules and ask rules hold in every mode.
  */
+import { resolve } from 'node:path';
 import type { Tool, ToolInput, Touches } from '../tools/tool.ts';
 import { type Access, byRule, guardPath, type PathCheck, permitPath } from './judge-paths.ts';
 import { judgeShell } from './judge-shell.ts';
@@ -19,6 +20,11 @@ import { allow, ask, deny, silent, strictest, type Verdict } from './verdict.ts'
 export interface JudgeOptions {
   /** Absolute. What `~` stands for. */
   readonly home: string;
+  /**
+   * Absolute: the folder of the session. Rules hang from it and it counts as inside, wherever a
+   * shell has moved to. Default: where the call is made.
+   */
+  readonly root?: string;
   /** Folders of the session whose files may be read unasked: results that were moved to files. */
   readonly readableFolders?: () => readonly string[];
   readonly fileSystem?: FileSystem;
@@ -38,11 +44,12 @@ export const createJudge =
   (options: JudgeOptions): Judge =>
   async (tool, input, context, cwd) => {
     const rules = rulesOf(context);
-    const folders = [cwd, ...context.additionalDirectories];
+    const root = options.root ?? cwd;
+    const folders = [root, ...context.additionalDirectories.map((one) => resolve(root, one))];
     const fileSystem = options.fileSystem ?? diskFileSystem;
     const paths: PathCheck = {
       rules,
-      place: { cwd, home: options.home, fileSystem, seen: new Map() },
+      place: { cwd, root, home: options.home, fileSystem, seen: new Map() },
       readable: [...folders, ...(options.readableFolders?.() ?? [])],
       editable: context.mode === 'acceptEdits' ? folders : [],
       tool: tool.name,

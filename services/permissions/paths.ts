@@ -51,7 +51,10 @@ export interface SeenPath {
 }
 
 export interface Place {
+  /** Where relative paths of a call start: it moves with the shell. */
   readonly cwd: string;
+  /** Where rules hang: it stays, or a `cd` would take the guards off. Default: `cwd`. */
+  readonly root?: string;
   readonly home: string;
   readonly fileSystem: FileSystem;
   /** What was looked at for this judgement: many rules have the same folders. Not kept longer. */
@@ -132,11 +135,11 @@ interface Anchored {
 /**
  * - `//etc/**`: from the root of the disk
  * - `~/x`: from the home folder
- * - `./x`, `a/b`, `/x`: from the working folder
- * - `x`, `*.key`: a name at any depth below the working folder
+ * - `./x`, `a/b`, `/x`: from the folder of the session
+ * - `x`, `*.key`: a name at any depth below it
  * A folder stands for all that is in it.
  */
-function anchor(pattern: string, { cwd, home }: Place): Anchored {
+function anchor(pattern: string, { cwd: here, root: cwd = here, home }: Place): Anchored {
   const trimmed = pattern.length > 1 ? pattern.replace(/\/+$/, '') : pattern;
   if (trimmed.startsWith('//')) return { root: '/', glob: trimmed.slice(2) };
   if (trimmed === '~' || trimmed.startsWith('~/')) return { root: home, glob: trimmed.slice(2) };

@@ -7,6 +7,8 @@ import type { ToolPermissionContext } from './types.ts';
 export interface ReadGuardOptions {
   /** Absolute. What `~` stands for. */
   readonly home: string;
+  /** Absolute: where rules hang. Default: the folder of the call. */
+  readonly root?: string;
   readonly fileSystem?: FileSystem;
 }
 
@@ -27,7 +29,8 @@ export function createReadGuard(
   const hidesFiles = rules.deny.some(({ tool, spec }) => tool === 'Read' && spec.kind === 'path');
   if (!hidesFiles) return undefined;
   const fileSystem = options.fileSystem ?? diskFileSystem;
-  const place = { cwd, home: options.home, fileSystem, seen: new Map() };
+  const { home, root = cwd } = options;
+  const place = { cwd, root, home, fileSystem, seen: new Map() };
   const check = { rules, place, readable: [], editable: [] };
   return async (path) => (await guardPath(path, 'read', check)).kind !== 'deny';
 }

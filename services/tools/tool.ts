@@ -59,6 +59,11 @@ export interface ToolContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Anything that must outlive a call: read files, shells, todos. One for each session. */
   readonly state: ToolState;
+  /**
+   * For tools that find files by themselves: may this one (absolute, or relative to `cwd`) be
+   * shown? Absent: no rule hides any.
+   */
+  readonly mayRead?: (path: string) => Promise<boolean>;
   /** Something to show while a long call runs (`tool_progress`). */
   progress(gist: string): void;
 }

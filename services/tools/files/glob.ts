@@ -11,6 +11,7 @@ import { listFiles } from './list-files.ts';
 import { newestFirst } from './newest-first.ts';
 import { pathIn } from './paths.ts';
 import { searchFolderOf } from './search-place.ts';
+import { visibleOf } from './visible.ts';
 import type { Shortfall } from './walk.ts';
 
 /** Glob: files by name, absolute, newest first. */
@@ -36,7 +37,8 @@ export const globTool: Implementation<typeof globInput> = {
       context.env,
     );
     if (context.signal.aborted) return failed('Stopped');
-    const sorted = await newestFirst(root, list.paths, signal);
+    const visible = await visibleOf(list.paths, (name) => name, place.value, context);
+    const sorted = await newestFirst(root, visible, signal);
     const filenames = sorted.slice(0, GLOB_SHOWN_MAX).map((name) => join(folder, name));
     return {
       content: [

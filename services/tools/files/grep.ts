@@ -13,6 +13,7 @@ import { pathIn, shownPath } from './paths.ts';
 import { search } from './search.ts';
 import { type SearchPlace, searchFolderOf } from './search-place.ts';
 import type { FileHits, SearchQuery } from './search-types.ts';
+import { visibleOf } from './visible.ts';
 
 /** Grep: which files match, their lines, or how many. Paths are relative to the working folder. */
 export const grepTool: Implementation<typeof grepInput> = {
@@ -30,8 +31,14 @@ export const grepTool: Implementation<typeof grepInput> = {
     if (context.signal.aborted) return failed('Stopped');
     if (!result.ok) return failed(result.message);
     const mode = input.output_mode ?? 'files_with_matches';
-    const files = await inOrder(mode, place.value, result.value.files, context);
-    return answerOf({ mode, input, files, result: result.value });
+    const found = await visibleOf(
+      result.value.files,
+      ({ path: name }) => name,
+      place.value,
+      context,
+    );
+    const files = await inOrder(mode, place.value, found, context);
+    return answerOf({ mode, input, files, result: { ...result.value, files: found } });
   },
 };
 
