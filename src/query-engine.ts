@@ -102,6 +102,7 @@ export class QueryEngine {
   /** The last turn has left its open calls to the host. */
   #isDeferred: boolean;
   #closing: Promise<void> | undefined;
+  readonly #onHostAbort = () => this.interrupt();
   /** Passes everything that the chart does to an observer (an inspector). */
   inspect: ((event: InspectionEvent) => void) | undefined;
 
@@ -674,6 +675,7 @@ export class QueryEngine {
   }
 
   #endTurn(): void {
+    this.#config.abortController?.signal.removeEventListener('abort', this.#onHostAbort);
     this.#scope = undefined;
     this.#turn = undefined;
     this.#turnTools = [];
