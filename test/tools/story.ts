@@ -30,7 +30,7 @@ export interface Place {
 }
 
 /** Things that hold in every story but the one whose point is that they do not. */
-export type Invariant = 'legal' | 'usage' | 'view' | 'stands' | 'warnings' | 'script';
+export type Invariant = 'answered' | 'legal' | 'usage' | 'view' | 'stands' | 'warnings' | 'script';
 
 export interface Story {
   readonly script: Script | ((place: Pick<Place, 'cwd' | 'home'>) => Script);

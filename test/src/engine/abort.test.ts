@@ -174,7 +174,7 @@ describe('an interrupt while', () => {
 });
 
 describe('other ways to stop', () => {
-  it('a host that aborts its own controller: as an interrupt, and the reason is one result', async () => {
+  it('a host that aborts its own controller ends this turn and all that follow', async () => {
     const abortController = new AbortController();
     const told = await tell({
       script: { replies: [silent(), say('And now?')] },
@@ -186,7 +186,12 @@ describe('other ways to stop', () => {
         abortController.abort('the window was closed');
       },
     });
-    expect(told.results.map((r) => r.terminal_reason)).toEqual(['aborted_streaming', 'completed']);
+    expect(told.results.map((r) => r.terminal_reason)).toEqual([
+      'aborted_streaming',
+      'aborted_streaming',
+    ]);
+    // A controller that was used up ends every later turn before a request is made.
+    expect(told.requests.length).toBe(1);
     expect(getEventListeners(abortController.signal, 'abort')).toEqual([]);
   });
 
@@ -236,6 +241,37 @@ describe('other ways to stop', () => {
     });
     expect(told.results.map((r) => r.terminal_reason)).toEqual(['aborted_tools', 'completed']);
     expect(told.requests.map(heard).at(-1)?.at(-1)).toMatch(/interrupted/);
+  });
+});
+
+describe('an end in the middle', () => {
+  it('an interrupt while a hook looks at the prompt: aborted, nothing was asked', async () => {
+    const seconds = nap();
+    const told = await tell({
+      script: { replies: [say('And now?')] },
+      options: sleepyHook('UserPromptSubmit', seconds),
+      prompts: ['do it', 'something else'],
+      begin: (engine) => {
+        void until(() => alive(seconds) > 0).then(() => engine.interrupt());
+      },
+    });
+    expect(told.results.map((r) => r.terminal_reason)).toEqual(['aborted_streaming', 'completed']);
+    expect(told.requests.length).toBe(1);
+    expect(await until(() => alive(seconds) === 0)).toBe(true);
+  });
+
+  it('close() while a tool runs ends the turn and the process', async () => {
+    const seconds = nap();
+    const told = await tell({
+      script: { replies: [callTool('Bash', { command: `sleep ${seconds}; true` })] },
+      during: async (said, engine) => {
+        if (!lineOf(said).startsWith('model calls')) return;
+        await until(() => alive(seconds) > 0);
+        void engine.close();
+      },
+    });
+    expect(told.last.terminal_reason).toBe('aborted_tools');
+    expect(await until(() => alive(seconds) === 0)).toBe(true);
   });
 });
 

@@ -116,3 +116,53 @@ describe.concurrent.each(Object.keys(faults) as Kind[])('%s', (kind) => {
     });
   }
 });
+
+describe('more than a dead stream', () => {
+  it('a person is asked when it dies: the answer counts, and the tool runs once', async () => {
+    const told = await tell({
+      script: {
+        replies: [
+          message([toolUse('Bash', { command: 'echo allowed' })], {
+            fault: { kind: 'cut', after: { block: 0 } },
+          }),
+          say('All done.'),
+        ],
+      },
+      options: {
+        permissionMode: 'default',
+        settings: { permissions: { ask: ['Bash'] } },
+        canUseTool: async () => {
+          await new Promise((resolve) => setTimeout(resolve, 200));
+          return { behavior: 'allow' };
+        },
+      },
+      except: ['usage'],
+    });
+    expect(told.transitions).toEqual(['stream_resume']);
+    expect(told.requests.map(heard).at(-1)?.at(-1)).toMatch(/^user: result allowed/);
+  });
+
+  it('an answer with more blocks than we take: what was taken stands, the rest is asked for', async () => {
+    const told = await tell({
+      script: {
+        replies: [message(['1 ', '2 ', '3 ', '4 '].map((n) => text(n))), say('the rest')],
+      },
+      options: { includePartialMessages: true },
+      limits: { blocksMax: 2 },
+      except: ['usage'],
+    });
+    expect(told.transitions).toEqual(['stream_resume']);
+    expect(told.last.result).toBe('1 2 the rest');
+  });
+
+  it('both models overloaded: bounded, and the reason is the overload', async () => {
+    const told = await tell({
+      script: { replies: forever({ kind: 'error', status: 529, error: overloadedError }) },
+      options: { fallbackModel: 'claude-haiku-4-5' },
+      limits: { retriesMax: 4 },
+    });
+    expect(told.last).toMatchObject({ terminal_reason: 'api_error', api_error_status: 529 });
+    expect(told.requests.length).toBeLessThan(10);
+  });
+});
+const overloadedError = { type: 'overloaded_error', message: 'Overloaded' };

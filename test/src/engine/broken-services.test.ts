@@ -1,0 +1,103 @@
+/**
+ * Our own services are not trusted, either: one that throws ends the turn with a reason, one that
+ * never answers is not waited for, and the session goes on after both.
+ */
+import { describe, expect, it } from 'vitest';
+import type { QueryDeps } from '../../../src/deps.ts';
+import { callTool, type Script, say, tooLong } from '../../../src/testing/index.ts';
+import { hostTool, pixel } from '../../tools/host-tool.ts';
+import { answer, past, user } from '../../tools/past.ts';
+import { tell } from '../../tools/story.ts';
+
+type Question = Exclude<keyof QueryDeps, 'callModel' | 'toolExecutor' | 'uuid' | 'now'>;
+
+const done: Script = { replies: [callTool('Look'), say('done'), say('again')] };
+const full: Script = { replies: [tooLong(), say('again'), say('again')] };
+/** What brings each service into play, and what comes of it when it never answers. */
+const services: Record<Exclude<Question, 'switchModel'>, readonly [Script, late: string]> = {
+  toolResultBudget: [done, 'completed'],
+  snip: [done, 'completed'],
+  microcompact: [done, 'completed'],
+  collapse: [done, 'completed'],
+  autocompact: [done, 'completed'],
+  // Without it a request may be illegal: nothing is sent.
+  legalize: [done, 'model_error'],
+  attachments: [done, 'completed'],
+  stopHooks: [done, 'model_error'],
+  drainCollapses: [full, 'completed'],
+  reactiveCompact: [full, 'prompt_too_long'],
+  stripMedia: [
+    {
+      replies: [
+        {
+          kind: 'error',
+          status: 400,
+          error: { type: 'invalid_request_error', message: 'Could not process image' },
+        },
+        say('again'),
+      ],
+    },
+    'image_error',
+  ],
+};
+
+async function tellWith(name: Question, script: Script, service: () => Promise<never>) {
+  let isBroken = true;
+  const told = await tell({
+    script,
+    prompts: [[{ type: 'text', text: 'do it' }, pixel], 'again'],
+    limits: { stageMs: 60, drainMs: 60, summaryMs: 60, attachMs: 60, hooksMs: 60 },
+    config: () => ({
+      tools: [hostTool('Look', () => 'seen')],
+      initialMessages: past(user('x'.repeat(60_000)), answer('m0', 'Noted.')),
+      deps: {
+        [name]: (state: never, signal: never) =>
+          isBroken ? service() : (fixed as never as (a: never, b: never) => unknown)(state, signal),
+      },
+    }),
+    during: (said) => {
+      if (said.type === 'result') isBroken = false;
+    },
+  });
+  return told;
+}
+/** What the service says in the second turn. */
+const fixed = async (state: { history: unknown }) => ({
+  type: 'stage.done',
+  history: state.history,
+  usd: 0,
+});
+
+describe('a service that throws', () => {
+  it.each(Object.entries(services))('%s: the turn ends with a reason', async (name, [script]) => {
+    const told = await tellWith(name as Question, script, () =>
+      Promise.reject(new Error('a bug of ours')),
+    );
+    expect(told.results[0]).toMatchObject({ terminal_reason: 'model_error', is_error: true });
+    expect(told.results[0]?.errors[0]).toContain('a bug of ours');
+  });
+
+  it('callModel', async () => {
+    const told = await tell({
+      script: {},
+      config: () => ({
+        deps: {
+          // biome-ignore lint/correctness/useYield: it breaks before it says anything
+          callModel: async function* () {
+            throw new Error('a bug of ours');
+          },
+        },
+      }),
+    });
+    expect(told.last).toMatchObject({ terminal_reason: 'model_error' });
+    expect(told.last.errors[0]).toContain('a bug of ours');
+  });
+});
+
+describe('a service that never answers', () => {
+  it.each(Object.entries(services))('%s is not waited for', async (name, [script, late]) => {
+    const told = await tellWith(name as Question, script, () => new Promise(() => {}));
+    expect(told.results[0]?.terminal_reason).toBe(late);
+    expect(told.results[0]?.duration_ms).toBeLessThan(10_000);
+  });
+});
