@@ -40,7 +40,7 @@ export function diffLines(
 function hunkLines(hunk: Hunk, colors: Colors, cellsMax: number): readonly string[] {
   let number = hunk.newStart;
   return hunk.lines.map((line) => {
-    const mark = line.charAt(0);
+    const mark = printable(line.charAt(0)).trim().padEnd(1);
     const text = printable(line.slice(1)).replaceAll('\n', '').replaceAll('\t', '  ');
     const shown = mark === '-' || mark === '\\' ? '' : String(number++);
     const row = clipCells(`${shown.padStart(5)} ${mark} ${text}`, cellsMax);

@@ -1,6 +1,6 @@
 /** A real terminal for tests: the CLI in a pane of tmux, with a server of its own. */
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -34,6 +34,8 @@ export class Pane {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'escapement-tmux-'));
   readonly #socket = path.join(this.#folder, 'socket');
 
+  readonly #recording = path.join(this.#folder, 'bytes');
+
   static async open(parts: PaneParts): Promise<Pane> {
     const pane = new Pane();
     const { columns = 100, rows = 40 } = parts;
@@ -46,6 +48,7 @@ export class Pane {
       ...['-f', '/dev/null', 'new-session', '-d', '-x', `${columns}`, '-y', `${rows}`],
       ...['-c', parts.cwd, 'env', '-i', ...assignments],
       ...['sh', '-c', script, 'sh', ...parts.command],
+      ...[';', 'pipe-pane', `cat > ${pane.#recording}`],
     );
     return pane;
   }
@@ -80,6 +83,11 @@ export class Pane {
   /** What has been shown so far and what is shown now; wrapped lines are joined. */
   async text(): Promise<string> {
     return this.#tmux('capture-pane', '-p', '-J', '-S', '-');
+  }
+
+  /** What was written to the terminal, escape sequences and all. */
+  bytes(): string {
+    return readFileSync(this.#recording, 'utf8');
   }
 
   /** Waits until this is to be read. @returns the text then. */

@@ -24,7 +24,11 @@ export type ReadLine =
   /** Not sent: it is more likely a slip than a prompt. */
   | { readonly kind: 'unknown'; readonly name: string };
 
-const aliases: Readonly<Record<string, ReplCommand>> = { quit: 'exit', '?': 'help', new: 'clear' };
+const aliases = new Map<string, ReplCommand>([
+  ['quit', 'exit'],
+  ['?', 'help'],
+  ['new', 'clear'],
+]);
 
 /**
  * Reads a line. `/etc/hosts is empty` is a prompt: only one word of letters behind the slash can be
@@ -35,7 +39,7 @@ export function readLine(text: string, engineCommands: readonly string[] = []): 
   const match = /^\/([\w:-]+|\?)(?:\s+([\s\S]*))?$/.exec(text);
   const name = match?.[1];
   if (name === undefined || engineCommands.includes(name)) return { kind: 'prompt', text };
-  const known = Object.hasOwn(replCommands, name) ? (name as ReplCommand) : aliases[name];
+  const known = Object.hasOwn(replCommands, name) ? (name as ReplCommand) : aliases.get(name);
   if (known === undefined) return { kind: 'unknown', name };
   return { kind: 'command', name: known, argument: match?.[2]?.trim() ?? '' };
 }

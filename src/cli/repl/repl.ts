@@ -18,7 +18,7 @@ import { type EditorState, edit, editorWith, emptyEditor, inserted, type Key } f
 import type { PromptHistory } from './history.ts';
 import type { InputListener } from './input.ts';
 import { answersHint } from './question.ts';
-import { costLines, permissionLines } from './reports.ts';
+import { costLines, echoLines, permissionLines, unknownCommandLine } from './reports.ts';
 import type { Screen } from './screen.ts';
 import type { ReplSession } from './session.ts';
 import { FRAME_MS, nextStatus, type Status, statusText } from './status.ts';
@@ -47,8 +47,6 @@ type Job =
 
 /** So soon a second Ctrl-C leaves. */
 const LEAVE_AGAIN_MS = 2_000;
-/** Of a long prompt so much is repeated in the text. */
-const ECHO_LINES_MAX = 20;
 
 export class Repl implements InputListener {
   readonly #parts: ReplParts;
@@ -241,7 +239,11 @@ export class Repl implements InputListener {
 
   #submit(text: string): void {
     const { asker, history, session } = this.#parts;
-    if (asker.question) {
+    const line = readLine(
+      text,
+      session.config.commands.map(({ name }) => name),
+    );
+    if (asker.question && line.kind !== 'command') {
       const hint = asker.answer(text);
       if (hint !== undefined) this.#say(hint);
       return;
@@ -253,10 +255,6 @@ export class Repl implements InputListener {
       return;
     }
     history.add(text);
-    const line = readLine(
-      text,
-      session.config.commands.map(({ name }) => name),
-    );
     switch (line.kind) {
       case 'prompt':
         this.#accept(line.text, !this.#parts.isPlain);
@@ -264,17 +262,9 @@ export class Repl implements InputListener {
       case 'command':
         this.#obey(line.name, line.argument);
         return;
-      case 'unknown': {
-        const like = commandsLike(line.name).map((name) => `/${name}`);
-        const meant =
-          like.length > 0 ? ` Did you mean ${like.join(' or ')}?` : ' /help lists them.';
-        this.print(
-          this.#colors.yellow(
-            `There is no command /${visible(line.name)}, so nothing was sent.${meant} A prompt may begin with a blank.`,
-          ),
-        );
+      case 'unknown':
+        this.print(this.#colors.yellow(unknownCommandLine(line.name)));
         return;
-      }
     }
   }
 
@@ -422,12 +412,7 @@ export class Repl implements InputListener {
   }
 
   #echo(text: string): void {
-    const lines = visible(text).split('\n');
-    const more = lines.length - ECHO_LINES_MAX;
-    lines.slice(0, ECHO_LINES_MAX).forEach((line, index) => {
-      this.print(`${index === 0 ? this.#colors.bold('> ') : '  '}${line}`);
-    });
-    if (more > 0) this.print(this.#colors.dim(`  … ${more} more lines`));
+    this.#printAll(echoLines(text, this.#colors));
   }
 
   #gist(text: string): string {

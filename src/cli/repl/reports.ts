@@ -1,7 +1,9 @@
-/** What `/cost` and `/permissions` answer, as lines. Pure. */
+/** What the interactive mode says by itself, as lines. Pure. */
+import type pc from 'picocolors';
 import type { ToolPermissionContext } from '../../../services/permissions/types.ts';
 import type { SDKResultMessage } from '../../wire.ts';
-import { printable } from '../printable.ts';
+import { printable, visible } from '../printable.ts';
+import { commandsLike } from './commands.ts';
 
 const count = (tokens: number): string => tokens.toLocaleString('en-US');
 const price = (usd: number | null): string =>
@@ -27,4 +29,30 @@ export function permissionLines({ mode, rules }: ToolPermissionContext): readonl
     ),
   );
   return [`Mode: ${mode}`, ...(lines.length > 0 ? lines : ['  no rules'])];
+}
+
+/** Of a long prompt so much is repeated in the text. */
+const ECHO_LINES_MAX = 20;
+
+/** A prompt as it is repeated in the text. */
+export function echoLines(
+  text: string,
+  colors: ReturnType<typeof pc.createColors>,
+): readonly string[] {
+  const lines = visible(text).split('\n');
+  const more = lines.length - ECHO_LINES_MAX;
+  return [
+    ...lines
+      .slice(0, ECHO_LINES_MAX)
+      .map((line, index) => `${index === 0 ? colors.bold('> ') : '  '}${line}`),
+    ...(more > 0 ? [colors.dim(`  … ${more} more lines`)] : []),
+  ];
+}
+
+/** After a slip: what was perhaps meant, and how to say it all the same. */
+export function unknownCommandLine(name: string): string {
+  const like = commandsLike(name).map((one) => `/${one}`);
+  const remedy = like.length > 0 ? `Did you mean ${like.join(' or ')}?` : '/help lists them.';
+  const asked = visible(name);
+  return `There is no command /${asked}, so nothing was sent. ${remedy} A prompt may begin with a blank.`;
 }

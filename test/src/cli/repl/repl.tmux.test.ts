@@ -77,17 +77,23 @@ describe.skipIf(tmuxProblem)('turns', () => {
     expect(left).not.toContain('\n> \n[exit');
   });
 
-  it('an overload is counted down, its reason is shown', async () => {
+  it('recovery: what was taken back is named, a wait is counted down, the reason is shown', async () => {
+    const cut = { kind: 'cut', after: { block: 0, delta: 0 }, delayMs: 100 } as const;
     await start(
-      { replies: [overloaded(), say('after all')] },
       {
-        env: { ESCAPEMENT_RETRY_BASE_MS: '1500' },
+        replies: [
+          message([text('I begin to say something else', { pieces: 2 })], { fault: cut }),
+          overloaded(),
+          say('after all'),
+        ],
       },
+      { env: { ESCAPEMENT_RETRY_BASE_MS: '600' } },
     );
     await pane.say('go');
-    await pane.until(/trying again in 1\.\d s/);
+    await pane.until(/trying again in \d\.\d s/);
     const shown = await pane.until(/completed · /);
-    expect(shown).toMatch(/⚠ 529 overloaded, again in 1\.\d s \(try 1 of 10\)\nafter all/);
+    expect(shown).toMatch(/I begin to say *\n[\s\S]*↩ taken back: “I begin to say” does not count/);
+    expect(shown).toMatch(/⚠ 529 overloaded, again in \d\.\d s \(try 2 of 10\)\nafter all/);
   });
 
   it('Ctrl-C stops a turn, at an empty prompt it leaves at the second time', async () => {
@@ -343,7 +349,27 @@ describe.skipIf(tmuxProblem)('other terminals, other ends', () => {
     expect(sent()[0]).toContain('one\\ntwo');
     await pane.press('C-c');
     await pane.until('press Ctrl-C again to leave');
+    expect(pane.bytes()).not.toContain('\u001b');
     await pane.press('C-d');
     await pane.until('[exit 0]');
+  });
+
+  it('NO_COLOR: the same keyboard, no colours; what the model says is never obeyed', async () => {
+    const nasty = 'a\u001b]52;c;ZXZpbA==\u0007b\u001b[8mc\u009b31md\u001b';
+    await start({ replies: [say(nasty)] }, { env: { NO_COLOR: '1' } });
+    await pane.say('go');
+    const shown = await pane.until('completed');
+    expect(shown).toContain('a]52;c;ZXZpbA==b[8mc31md');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    expect(pane.bytes()).not.toMatch(/\u001b\[[\d;]*m|\u001b\]|\u0007|\u009b/);
+  });
+
+  it('without a model: one line and 2, the terminal is not touched', async () => {
+    box = await openCliBox({ replies: [] });
+    const env = { ...box.env, TERM: 'screen', ANTHROPIC_API_KEY: '', ANTHROPIC_BASE_URL: '' };
+    pane = await Pane.open({ cwd: box.cwd, env, command: [process.execPath, cliPath()] });
+    const shown = await pane.until('[exit 2]');
+    expect(shown).toMatch(/^escapement: no model to talk to/);
+    expect(existsSync(path.join(box.home, '.escapement'))).toBe(false);
   });
 });
