@@ -104,6 +104,11 @@ async function runWithLedger(
       : undefined;
   try {
     if (entry) await deps.ledger?.started(entry);
+    // Stopped while the disk was waited for: nothing has happened yet, so nothing will.
+    if (call.signal.aborted) {
+      if (entry) await deps.ledger?.finished({ ...entry, isError: true });
+      return { answer: answers.notRun('it was interrupted.'), hasRun: false };
+    }
   } catch (error) {
     const why = `the ledger of started calls could not be written (${messageOf(error)}).`;
     return { answer: answers.notRun(why), hasRun: false };

@@ -343,12 +343,24 @@ describe('what is kept', () => {
           say('good again'),
         ],
       },
-      options: { journal },
+      options: {
+        journal,
+        // After the words were shown, before the call begins.
+        hooks: {
+          PreToolUse: [
+            {
+              hooks: [
+                async () => {
+                  isFull = true;
+                  return {};
+                },
+              ],
+            },
+          ],
+        },
+      },
       drive: async function* (engine) {
-        for await (const said of engine.submitMessage('first')) {
-          yield said;
-          if (said.type === 'assistant') isFull = true;
-        }
+        yield* engine.submitMessage('first');
         isFull = false;
         yield* engine.submitMessage('second');
       },
