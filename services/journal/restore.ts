@@ -95,6 +95,26 @@ export async function restore(
   return reading.result(sessionId, isOwn);
 }
 
+/** Old turns that were dropped, and what stands in their place. */
+interface Snip {
+  readonly gone: ReadonlySet<string>;
+  readonly boundary: LogMessage;
+}
+
+/** Versions of one message are named `<uuid>~<version>`. */
+const bareUuid = (uuid: string) => uuid.replace(/~[0-9a-f]+$/, '');
+
+function withoutSnipped(
+  messages: readonly LogMessage[],
+  { gone, boundary }: Snip,
+): readonly LogMessage[] {
+  const isGone = ({ uuid }: LogMessage) => gone.has(bareUuid(uuid));
+  const at = messages.findIndex(isGone);
+  if (at < 0) return messages;
+  const kept = messages.slice(at).filter((message) => !isGone(message));
+  return [...messages.slice(0, at), boundary, ...kept];
+}
+
 /** Lines come in newest first. */
 class Reading {
   readonly #at: string | undefined;
@@ -105,6 +125,8 @@ class Reading {
   readonly #replacements = new Map<string, Replacement>();
   readonly #ledger = new Map<string, LedgerState>();
   #isDeferred = false;
+  /** Newest first. */
+  readonly #snips: Snip[] = [];
   readonly #queue = new Map<string, LogMessage | undefined>();
   #openPrompts: string[] = [];
   #order = 0;
@@ -152,6 +174,9 @@ class Reading {
         return false;
       case 'content-replacement':
         this.#takeReplacement(record);
+        return false;
+      case 'snip':
+        this.#takeSnip(record);
         return false;
       case 'queue-operation':
         this.#takeQueued(record);
@@ -290,6 +315,14 @@ class Reading {
     this.#replacements.set(toolUseId, { toolUseId, chars, text, path: where });
   }
 
+  #takeSnip({ dropped, boundary }: JournalRecord): void {
+    if (!Array.isArray(dropped) || !isObject(boundary)) return;
+    const gone = new Set((dropped as string[]).map(bareUuid));
+    // Back to a message that was dropped: it is there again.
+    if (this.#at !== undefined && gone.has(bareUuid(this.#at))) return;
+    this.#snips.push({ gone, boundary: boundary as unknown as LogMessage });
+  }
+
   /** The newest word on a prompt counts. */
   #takeQueued(record: JournalRecord): void {
     const { uuid, operation, message } = record;
@@ -354,8 +387,9 @@ class Reading {
         const content = this.#amended.get(message.uuid);
         return content ? { ...message, content } : message;
       });
-    if (this.#at === undefined) return messages;
-    const end = messages.findIndex(({ uuid }) => uuid === this.#at);
-    return end < 0 ? messages : messages.slice(0, end + 1);
+    const snipped = this.#snips.reduceRight(withoutSnipped, messages);
+    if (this.#at === undefined) return snipped;
+    const end = snipped.findIndex(({ uuid }) => uuid === this.#at);
+    return end < 0 ? snipped : snipped.slice(0, end + 1);
   }
 }

@@ -272,6 +272,22 @@ describe('a summary', () => {
   });
 });
 
+describe('a snip', () => {
+  it('what was dropped stays dropped, also the mark of the snip before', async () => {
+    const boundary = (uuid: string): LogMessage => ({ ...prompt(uuid), origin: 'repair' });
+    await write((t) => {
+      for (const message of [prompt('p'), said('a'), prompt('q'), said('b')]) t.record(message);
+      t.note('snip', { dropped: ['p', 'a~00ff'], boundary: boundary('cut-1') });
+      t.record(prompt('r'));
+      t.record(said('c'));
+      t.note('snip', { dropped: ['cut-1', 'q', 'b'], boundary: boundary('cut-2') });
+      t.record(said('d'));
+    });
+    expect(uuids(await read())).toEqual(['cut-2', 'r', 'c', 'd']);
+    expect(uuids(await read({ at: 'b' }))).toEqual(['cut-1', 'q', 'b']);
+  });
+});
+
 describe('TRN-04 branches', () => {
   it('the newest one, and every other by its last message', async () => {
     await write((t) => {
