@@ -1,4 +1,7 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
  * Stories of the engine, each in a folder and a server of its own: they share nothing but modules,
@@ -6,7 +9,15 @@ import { defineConfig } from 'vitest/config';
  */
 const stories = ['test/reasons/**/*.test.ts', 'test/src/engine/**/*.test.ts'];
 
+/** Tests of embedding import the package by its public name, as hosts do. */
+const alias = {
+  'escapement/testing': here('src/testing/index.ts'),
+  'escapement/machine': here('machines/index.ts'),
+  escapement: here('src/index.ts'),
+};
+
 export default defineConfig({
+  resolve: { alias },
   test: {
     globalSetup: ['test/tools/build.ts'],
     testTimeout: 20_000,

@@ -141,14 +141,14 @@ export const actions = {
       ...words,
     ];
   }),
-  /**
-   * The host learns of an iteration when it begins, not when it is wished for: the gate may still
-   * say no.
-   */
   tellMaxTurns: pure((s) => [
     {},
     { type: 'maxTurnsReached', maxTurns: s.limits.turnsMax, turnCount: s.turnCount },
   ]),
+  /**
+   * The host learns of an iteration when it begins, not when it is wished for: the gate may still
+   * say no.
+   */
   announce: pure((s) => [
     {},
     {

@@ -23,16 +23,18 @@ export async function converse(
   scope.session.config.setSDKStatus?.('requesting');
   scope.system({ subtype: 'status', status: 'requesting' });
   const request = requestOf(scope.session, state, signal);
+  const begun = new Set<string>();
   noteRequest(scope.session, state);
   try {
     for await (const event of callModel(request)) {
+      if (event.type === 'raw' && event.messageUuid !== undefined) begun.add(event.messageUuid);
       pass(event, request.model, line, scope);
       await scope.queue.room();
     }
   } finally {
     // The chart may have hung up between the deltas of a block and the block itself (an abort, a
     // full answer): what it has not taken, the host must not keep.
-    for (const uuid of scope.turn.unsaid) scope.retract(uuid);
+    for (const uuid of begun) if (scope.turn.isUnsaid(uuid)) scope.retract(uuid);
     scope.turn.apiMs += performance.now() - startedAt;
     scope.session.config.setSDKStatus?.(null);
   }

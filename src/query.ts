@@ -37,26 +37,42 @@ export function query(request: {
   /** Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }): Query {
-  const engine = engineFromOptions(request.options ?? {}, request.environment ?? process.env);
-  engine.catch(() => {}); // thrown where the messages are read
-  const finishFirst = request.options?.finishInterrupted === true;
-  const messages = turns(engine, request.prompt, finishFirst);
+  const { options = {}, environment = process.env } = request;
+  let making: Promise<QueryEngine> | undefined;
+  // Made when it is first needed: a query that nobody reads opens no session and holds no lock.
+  const engine = (): Promise<QueryEngine> => {
+    making ??= engineFromOptions(options, environment);
+    making.catch(() => {}); // thrown where the messages are read
+    return making;
+  };
+  const left = new AbortController();
+  const host = options.abortController?.signal;
+  const signal = host ? AbortSignal.any([host, left.signal]) : left.signal;
+  const finishFirst = options.finishInterrupted === true;
+  const messages = turns(engine, request.prompt, finishFirst, signal);
+  const leave = messages.return.bind(messages);
   return Object.assign(messages, {
-    interrupt: async () => (await engine).interrupt(),
-    setModel: async (model?: string) => (await engine).setModel(model),
-    setPermissionMode: async (mode: PermissionMode) => (await engine).setPermissionMode(mode),
+    // Also while it waits for the next prompt: a generator alone would not hear of it.
+    return: (value: undefined) => {
+      left.abort();
+      return leave(value);
+    },
+    interrupt: async () => (await engine()).interrupt(),
+    setModel: async (model?: string) => (await engine()).setModel(model),
+    setPermissionMode: async (mode: PermissionMode) => (await engine()).setPermissionMode(mode),
   });
 }
 
 async function* turns(
-  making: Promise<QueryEngine>,
+  make: () => Promise<QueryEngine>,
   prompt: string | AsyncIterable<SDKUserPrompt>,
   finishFirst: boolean,
+  signal: AbortSignal,
 ): AsyncGenerator<SDKMessage, void, unknown> {
-  const engine = await making;
+  const engine = await make();
   try {
     if (finishFirst) yield* engine.finishInterrupted();
-    for await (const one of promptsOf(prompt)) {
+    for await (const one of promptsOf(prompt, signal)) {
       yield* engine.submitMessage(one.message.content, { uuid: one.uuid ?? randomUUID() });
     }
   } finally {
@@ -66,9 +82,23 @@ async function* turns(
 
 async function* promptsOf(
   prompt: string | AsyncIterable<SDKUserPrompt>,
+  signal: AbortSignal,
 ): AsyncGenerator<SDKUserPrompt, void, unknown> {
-  if (typeof prompt !== 'string') return yield* prompt;
-  yield { type: 'user', message: { role: 'user', content: prompt } };
+  if (typeof prompt === 'string') {
+    yield { type: 'user', message: { role: 'user', content: prompt } };
+    return;
+  }
+  const gone = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  const prompts = prompt[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await Promise.race([prompts.next(), gone]);
+    if (next === undefined || next.done) break;
+    yield next.value;
+  }
+  void prompts.return?.(undefined)?.catch(() => {}); // not waited for: it may never answer
 }
 
 /**

@@ -1,5 +1,6 @@
 /** From the chart's state to the request that it stands for. */
 import { outputCap, type QueryState } from '../machines/state.ts';
+import { modelFacts } from '../services/model/model-table.ts';
 import type { ModelRequest, ThinkingConfig } from '../services/model/types.ts';
 import type { Session } from './session.ts';
 
@@ -15,6 +16,9 @@ export function requestOf(session: Session, state: QueryState, signal: AbortSign
   const { taskBudget } = config;
   const remaining = session.taskBudgetRemaining;
   const hasFallenBack = state.model !== primaryModel;
+  // The host's newest choice counts from the next request on, unless the chart has fallen back. The
+  // bounds of the query are still those of the model that it began with, so its cap is looked at.
+  const model = hasFallenBack ? state.model : (session.chosenModel ?? state.model);
   return {
     messages: log.at(head),
     ...(lastRequest?.chain === chainOf(head) ? { previousCount: lastRequest.count } : {}),
@@ -22,9 +26,8 @@ export function requestOf(session: Session, state: QueryState, signal: AbortSign
     userContext,
     thinking: config.thinkingConfig ?? thinkingOff,
     tools: session.tools(),
-    // The host's newest choice counts from the next request on, unless the chart has fallen back.
-    model: hasFallenBack ? state.model : (session.chosenModel ?? state.model),
-    maxTokens: outputCap(state),
+    model,
+    maxTokens: Math.min(outputCap(state), modelFacts(model).outputTokensMax),
     querySource: state.querySource,
     ...(taskBudget
       ? { taskBudget: { ...taskBudget, ...(remaining === undefined ? {} : { remaining }) } }

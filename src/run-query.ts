@@ -32,6 +32,8 @@ export interface QueryParams {
   /** Abort: the query ends as `aborted_streaming` or `aborted_tools`. */
   readonly signal: AbortSignal;
   readonly inspect?: (event: InspectionEvent) => void;
+  /** Told of every end, also when the host has left and nobody reads the return value. */
+  readonly onEnd?: (result: QueryResult) => void;
 }
 
 /**
@@ -64,9 +66,12 @@ export async function* runQuery(
     return await ended;
   } finally {
     signal.removeEventListener('abort', abort);
+    stopQuery(actor); // the host has left: what was done stands all the same, calls are answered
+    const { output } = actor.getSnapshot();
     actor.stop();
     scope.queue.end();
     await settled(lives);
+    if (output) params.onEnd?.(output);
   }
 }
 

@@ -1,14 +1,38 @@
 /** The answer in a wanted shape: a tool whose input is the schema, and a strict look at it. */
 import type { Tool, ToolInput } from '../services/tools/tool.ts';
-import type { Turn } from './turn.ts';
+import { UsageError } from './usage-error.ts';
 
 export const STRUCTURED_OUTPUT = 'StructuredOutput';
-/** A validator that takes longer than this was given an evil pattern. */
+/** Nothing is waited for but the loading of the validator. */
 const VALIDATE_MS = 10_000;
 const ISSUES_MAX = 10;
 
+type Schema = Readonly<Record<string, unknown>>;
+const COMBINED = ['oneOf', 'anyOf', 'allOf'];
+
+/** The API takes plain objects only: any other shape is asked for as the field of one. */
+const isPlainObject = (schema: Schema): boolean =>
+  (schema.type === undefined || schema.type === 'object') &&
+  !COMBINED.some((keyword) => keyword in schema);
+
+/** What the host is given of an accepted call. */
+export const structuredValue = (schema: Schema, input: ToolInput): unknown =>
+  isPlainObject(schema) ? input : input.value;
+
+/** @throws UsageError when the schema is none: before the model is asked, and not five times. */
+export async function checkOutputSchema(schema: Schema): Promise<void> {
+  try {
+    await compile(schema);
+  } catch (error) {
+    throw new UsageError(`the output schema cannot be used: ${(error as Error).message}`);
+  }
+}
+
 /** Validated by ajv: zod's reading of JSON Schema is wrong for schemas without a type. */
-export function structuredOutputTool(schema: Readonly<Record<string, unknown>>, turn: Turn): Tool {
+export function structuredOutputTool(wanted: Schema): Tool {
+  const schema: Schema = isPlainObject(wanted)
+    ? wanted
+    : { properties: { value: wanted }, required: ['value'], additionalProperties: false };
   let validator: Promise<(value: unknown) => string | undefined> | undefined;
   return {
     name: STRUCTURED_OUTPUT,
@@ -28,14 +52,12 @@ export function structuredOutputTool(schema: Readonly<Record<string, unknown>>, 
     touches: () => ({ kind: 'nothing' }),
     deadlineMs: () => VALIDATE_MS,
     gist: () => 'final answer',
-    call: async (input) => {
-      turn.structuredOutput = input;
-      return { content: 'Accepted. The answer is complete.' };
-    },
+    // The value is taken by the executor, which knows what really ran.
+    call: async () => ({ content: 'Accepted. The answer is complete.' }),
   };
 }
 
-async function compile(schema: Readonly<Record<string, unknown>>) {
+async function compile(schema: Schema) {
   const [{ Ajv2020 }, formats] = await Promise.all([
     import('ajv/dist/2020.js'),
     import('ajv-formats'),

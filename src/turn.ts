@@ -62,9 +62,9 @@ export class Turn {
     this.#unsaid.delete(uuid);
   }
 
-  /** Messages of which the host has seen deltas and nothing else. */
-  get unsaid(): readonly string[] {
-    return [...this.#unsaid];
+  /** The host has seen deltas of this message and nothing else. */
+  isUnsaid(uuid: string): boolean {
+    return this.#unsaid.has(uuid);
   }
 
   /** @returns whether the host has seen anything that must be taken back. */
