@@ -88,6 +88,18 @@ const colors: Readonly<Record<CategoryId, string>> = {
 const GRID_SIDE = 10;
 const MCP_NAME = /^mcp__(.+?)__/;
 
+/**
+ * While a query runs, what stands is in the chart, and the newest known of it is the last request;
+ * when it has ended, its history goes on from that request.
+ * @param head the history as the engine has it.
+ */
+export function newestHead({ log, lastRequest }: Session, head: string): string {
+  if (!lastRequest) return head;
+  const since = log.since(lastRequest.head, head).length;
+  const goesOn = log.depthOf(lastRequest.head) + since === log.depthOf(head);
+  return goesOn ? head : lastRequest.head;
+}
+
 /** @param head the history that would be sent. */
 export function contextUsageOf(session: Session, head: string, model: string): ContextUsage {
   const { tokens: counter, config } = session;
@@ -96,8 +108,17 @@ export function contextUsageOf(session: Session, head: string, model: string): C
   const { effective, autocompact } = windows(window, outputTokensMax);
   const isAutoCompactEnabled = config.gates?.autocompact ?? defaultGates.autocompact;
   const totalTokens = counter.estimate(head);
+  const parts = counter.breakdown(head);
+  const estimated = Object.values(parts).reduce((a, b) => a + b, 0);
+  // The API tells the size of the whole only: its parts are estimates, brought to the same sum.
+  const scale = totalTokens / Math.max(1, estimated);
+  const scaled = (tokens: number) => Math.floor(tokens * scale);
   const fixed = counter.fixedParts();
-  const tools = fixed.tools.map((tool) => ({ ...tool, server: MCP_NAME.exec(tool.name)?.[1] }));
+  const tools = fixed.tools.map(({ name, tokens }) => ({
+    name,
+    tokens: scaled(tokens),
+    server: MCP_NAME.exec(name)?.[1],
+  }));
   const mcpTools = tools.flatMap(({ name, tokens, server }) =>
     server === undefined ? [] : [{ name, serverName: server, tokens, isLoaded: true }],
   );
@@ -105,10 +126,10 @@ export function contextUsageOf(session: Session, head: string, model: string): C
     server === undefined ? [{ name, tokens }] : [],
   );
   const used = {
-    system_prompt: fixed.system,
+    system_prompt: scaled(fixed.system),
     system_tools: sum(systemTools),
     mcp_tools: sum(mcpTools),
-    memory_files: fixed.userContext,
+    memory_files: scaled(fixed.userContext),
   };
   const rest = totalTokens - Object.values(used).reduce((a, b) => a + b, 0);
   const buffer = isAutoCompactEnabled ? window - autocompact : 0;
@@ -132,7 +153,7 @@ export function contextUsageOf(session: Session, head: string, model: string): C
     agents: [],
     autoCompactThreshold: autocompact,
     isAutoCompactEnabled,
-    messageBreakdown: breakdownOf(counter.breakdown(head)),
+    messageBreakdown: breakdownOf(parts),
     apiUsage: counter.lastUsage(),
   };
 }

@@ -27,7 +27,7 @@ import {
   type SubmitOptions,
   snapshotQueryConfig,
 } from './config.ts';
-import { type ContextUsage, contextUsageOf } from './context-usage.ts';
+import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.ts';
 import { productionDeps, type QueryDeps } from './deps.ts';
 import { OutputQueue } from './output-queue.ts';
 import { acceptPrompt, type ProcessedInput } from './process-user-input.ts';
@@ -418,7 +418,10 @@ export class QueryEngine {
       if (!isHeard) this.interrupt(); // the host has left
       const { history } = await working;
       // What a person has done to the past says nothing about how fast the window fills.
-      if (history.head !== this.#history.head) session.autoCompactTracking = undefined;
+      if (history.head !== this.#history.head) {
+        session.autoCompactTracking = undefined;
+        session.lastRequest = undefined;
+      }
       this.#history = history;
     }
     const { text, reason, error } = await working;
@@ -629,8 +632,8 @@ export class QueryEngine {
     const session = this.#session;
     const model = this.#resolveModel();
     await this.#buildSystemPrompt(model);
-    const head = this.#turn && session.lastRequest ? session.lastRequest.head : this.#history.head;
-    return contextUsageOf(session, head, model);
+    const { head } = this.#history;
+    return contextUsageOf(session, this.#turn ? newestHead(session, head) : head, model);
   }
 
   /** Acts at the next request. `undefined`: the default again. */

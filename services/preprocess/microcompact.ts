@@ -88,6 +88,8 @@ const shorten = (entries: readonly Entry[]): ReadonlyMap<Entry, string> => {
 /** One for each history that grows: it remembers its results, and costs what is new. */
 export function createMicrocompact({ log, counter, tell, onCleared }: MicrocompactDeps): Stage {
   let looked = '';
+  /** Up to here it was not worth it. */
+  let declined = '';
   let entries: Entry[] = [];
   let calls = new Map<string, { readonly name: string; readonly call: string }>();
 
@@ -112,10 +114,14 @@ export function createMicrocompact({ log, counter, tell, onCleared }: Microcompa
 
   return async (state, signal) => {
     const { history } = state;
+    if (history.head === declined) return pass(state, signal);
     learn(history.head);
     const shorter = [...shorten(entries)].filter(([entry]) => entry.text !== undefined);
     const freed = shorter.reduce((sum, [entry, text]) => sum + freedBy(entry, text), 0);
-    if (freed < FREED_TOKENS_MIN) return pass(state, signal);
+    if (freed < FREED_TOKENS_MIN) {
+      declined = history.head;
+      return pass(state, signal);
+    }
     const swaps = new Map(
       shorter.map(([entry, text]) => [entry.message, withText(entry.message, text)]),
     );
