@@ -1,0 +1,59 @@
+/** TRN-06 and HEAD-07 with real processes. */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { message, say, text, toolUse } from '../../../src/testing/index.ts';
+import { type CliBox, openCliBox } from '../../tools/cli.ts';
+
+let box: CliBox;
+afterEach(() => box.close());
+
+const flags = [
+  ...['-p', '--output-format', 'stream-json', '--model=claude-sonnet-4-5'],
+  ...['--dangerously-skip-permissions', '--setting-sources='],
+];
+const id = '44444444-4444-4444-8444-444444444444';
+const transcript = () => {
+  const files = readdirSync(box.home, { recursive: true }).map(String);
+  const file = files.find((name) => name.endsWith(`${id}.jsonl`)) ?? '';
+  return readFileSync(path.join(box.home, file), 'utf8').trimEnd().split('\n');
+};
+const isCall = (said: { message?: unknown }) => JSON.stringify(said).includes('"tool_use"');
+
+it('of six processes at once that go on with one session one wins; the others say why not', async () => {
+  box = await openCliBox({
+    replies: [say('first')],
+    whenExhausted: message([text('I work')], { headersDelayMs: 1_500 }),
+  });
+  await box.run([...flags, '--session-id', id, 'begin']);
+  const runs = await Promise.all(
+    [1, 2, 3, 4, 5, 6].map((n) => box.run([...flags, '--resume', id, `prompt ${n}`])),
+  );
+  const good = runs.filter(({ code }) => code === 0);
+  const refused = runs.filter(({ stderr }) =>
+    /session .* is in use by another process/.test(stderr),
+  );
+  // On a slow machine one may have ended before another began; never two at once.
+  expect(good.length).toBeGreaterThan(0);
+  expect(good.length + refused.length).toBe(6);
+  expect(refused.every(({ code, results }) => code === 2 && results.length === 0)).toBe(true);
+  expect(box.server.requestsOf('loop')).toHaveLength(1 + good.length);
+  for (const line of transcript()) expect(() => JSON.parse(line)).not.toThrow();
+  expect(box.server.violations).toEqual([]);
+});
+
+it('HEAD-07: a session that SIGTERM has ended is gone on with', async () => {
+  box = await openCliBox({
+    replies: [message([text('running'), toolUse('Bash', { command: 'sleep 30' })]), say('good')],
+  });
+  const child = box.start([...flags, '--session-id', id, 'begin']);
+  child.read();
+  child.end();
+  await child.until(isCall);
+  child.kill('SIGTERM');
+  const ended = await child.ended;
+  expect(ended).toMatchObject({ code: 143, results: [{ terminal_reason: 'aborted_tools' }] });
+  const again = await box.run([...flags, '--resume', id, 'go on']);
+  expect(again.results).toMatchObject([{ terminal_reason: 'completed', result: 'good' }]);
+  expect(box.server.violations).toEqual([]);
+});
