@@ -17,6 +17,15 @@ export const settingsSchema = z.looseObject({
         .enum(['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'])
         .optional(),
       additionalDirectories: texts.optional(),
+      disableBypassPermissionsMode: z.literal('disable').optional(),
+    })
+    .optional(),
+  sandbox: z
+    .looseObject({
+      enabled: z.boolean().optional(),
+      required: z.boolean().optional(),
+      network: z.boolean().optional(),
+      writable: texts.optional(),
     })
     .optional(),
   hooks: z.record(z.string(), z.unknown()).optional(),

@@ -1,12 +1,23 @@
 /**
- * Settings files: JSON, read fresh for each engine, merged user < project < local < flags. A broken
- * file fails closed: an engine with fewer rules than its owner wrote down is never made.
+ * Settings files: JSON, read fresh for each engine, merged user < project < local < flag < managed.
+ * A broken file fails closed: an engine with fewer rules than its owner wrote down is never made.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { parseRule } from '../services/permissions/rules.ts';
+import { jsonErrorAt, placeAt, placeOfPath } from './json-place.ts';
 import { UsageError } from './usage-error.ts';
 
 export type SettingSource = 'user' | 'project' | 'local';
+
+export interface SandboxSettings {
+  readonly enabled?: boolean;
+  /** Where there is no sandbox, no command runs. */
+  readonly required?: boolean;
+  readonly network?: boolean;
+  /** More folders that commands may write to. */
+  readonly writable?: readonly string[];
+}
 
 /** The keys that are read. Others are left to the tools that share the file. */
 export interface Settings {
@@ -19,7 +30,9 @@ export interface Settings {
     readonly ask?: readonly string[];
     readonly defaultMode?: string;
     readonly additionalDirectories?: readonly string[];
+    readonly disableBypassPermissionsMode?: 'disable';
   };
+  readonly sandbox?: SandboxSettings;
   /** Read by the hook service, which names what is wrong in it. */
   readonly hooks?: unknown;
   readonly autoCompactEnabled?: boolean;
@@ -34,46 +47,103 @@ export interface Settings {
 }
 
 export interface LoadedSettings {
-  readonly source: SettingSource | 'flag';
+  readonly source: SettingSource | 'flag' | 'managed';
   readonly file: string;
   readonly settings: Settings;
 }
 
+/** Which settings count. */
+export interface SettingsPlace {
+  readonly cwd: string;
+  /** `$ESCAPEMENT_HOME`. */
+  readonly home: string;
+  readonly sources: readonly SettingSource[];
+  /**
+   * Of these only what forbids counts (deny and ask rules): the files of a folder that nobody has
+   * said to trust. They may make an engine stricter, never freer.
+   */
+  readonly guardsOnly?: readonly SettingSource[];
+  /** Absolute. What an administrator has decided: counts before all others, always. */
+  readonly managedFile?: string;
+  readonly flag?: string | Readonly<Record<string, unknown>>;
+}
+
+/** Where an administrator puts what holds for everybody on the machine. */
+export const managedSettingsFile: string =
+  process.platform === 'darwin'
+    ? '/Library/Application Support/Escapement/managed-settings.json'
+    : '/etc/escapement/managed-settings.json';
+
 /** More than this is no settings file. */
 const FILE_BYTES_MAX = 4 << 20;
+
+/** The files that these settings come from, whether they exist or not. */
+export function settingsFiles({ cwd, home }: Pick<SettingsPlace, 'cwd' | 'home'>) {
+  return {
+    user: join(home, 'settings.json'),
+    project: join(cwd, '.claude', 'settings.json'),
+    local: join(cwd, '.claude', 'settings.local.json'),
+  } satisfies Record<SettingSource, string>;
+}
+
+/** All files that would be read, for whoever looks whether one of them has changed. */
+export function filesOf(place: SettingsPlace): readonly string[] {
+  const files = settingsFiles(place);
+  const { sources, guardsOnly = [], managedFile, flag } = place;
+  return [
+    ...(['user', 'project', 'local'] as const)
+      .filter((source) => sources.includes(source) || guardsOnly.includes(source))
+      .map((source) => files[source]),
+    ...(typeof flag === 'string' && isFile(flag) ? [resolve(place.cwd, flag)] : []),
+    ...(managedFile === undefined ? [] : [managedFile]),
+  ];
+}
+
+const isFile = (flag: string) => flag.trim() !== '' && !flag.trimStart().startsWith('{');
 
 /**
  * Reads what the host names, in the order in which it counts (the last wins).
  * @throws UsageError naming file, place and remedy.
  */
-export async function loadSettings(where: {
-  readonly cwd: string;
-  readonly home: string;
-  readonly sources: readonly SettingSource[];
-  readonly flag?: string | Readonly<Record<string, unknown>>;
-}): Promise<readonly LoadedSettings[]> {
-  const files: Record<SettingSource, string> = {
-    user: join(where.home, 'settings.json'),
-    project: join(where.cwd, '.claude', 'settings.json'),
-    local: join(where.cwd, '.claude', 'settings.local.json'),
-  };
+export async function loadSettings(place: SettingsPlace): Promise<readonly LoadedSettings[]> {
+  const files = settingsFiles(place);
+  const { sources, guardsOnly = [], managedFile, flag } = place;
   const loaded: LoadedSettings[] = [];
   for (const source of ['user', 'project', 'local'] as const) {
-    if (!where.sources.includes(source)) continue;
+    const isWhole = sources.includes(source);
+    if (!isWhole && !guardsOnly.includes(source)) continue;
     const text = readIfThere(files[source]);
-    if (text !== undefined) loaded.push(await checked(source, files[source], text));
+    if (text === undefined) continue;
+    const one = await checked(source, files[source], text);
+    loaded.push(isWhole ? one : { ...one, settings: guardsOf(one.settings) });
   }
-  const { flag } = where;
   if (typeof flag === 'object')
     loaded.push(await checked('flag', '--settings', JSON.stringify(flag)));
   if (typeof flag === 'string' && flag.trim() !== '') {
-    const isText = flag.trimStart().startsWith('{');
-    const file = isText ? '--settings' : resolve(where.cwd, flag);
-    const text = isText ? flag : readIfThere(file);
+    const file = isFile(flag) ? resolve(place.cwd, flag) : '--settings';
+    const text = isFile(flag) ? readIfThere(file) : flag;
     if (text === undefined) throw new UsageError(`--settings: ${file} does not exist`);
     loaded.push(await checked('flag', file, text));
   }
+  const managed = managedFile === undefined ? undefined : readIfThere(managedFile);
+  if (managedFile !== undefined && managed !== undefined) {
+    loaded.push(await checked('managed', managedFile, managed));
+  }
   return loaded;
+}
+
+/** What forbids. */
+function guardsOf({ permissions, sandbox }: Settings): Settings {
+  const { deny, ask, disableBypassPermissionsMode } = permissions ?? {};
+  const { enabled, required } = sandbox ?? {};
+  return {
+    permissions: {
+      ...(deny && { deny }),
+      ...(ask && { ask }),
+      ...(disableBypassPermissionsMode && { disableBypassPermissionsMode }),
+    },
+    ...(enabled === true && { sandbox: { enabled, ...(required === true && { required }) } }),
+  };
 }
 
 function readIfThere(file: string): string | undefined {
@@ -92,32 +162,87 @@ function readIfThere(file: string): string | undefined {
 async function checked(
   source: LoadedSettings['source'],
   file: string,
-  text: string,
+  given: string,
 ): Promise<LoadedSettings> {
+  const text = given.replace(/^\uFEFF/, '');
   let json: unknown;
   try {
-    json = JSON.parse(text.replace(/^\uFEFF/, ''));
+    json = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${file}${placeOf(error, text)}: not JSON (${(error as Error).message})`);
+    const at = jsonErrorAt(text);
+    const place = at === undefined ? '' : placeAt(text, at);
+    throw new UsageError(`${file}${place}: not JSON (${(error as Error).message})`);
   }
   const { settingsSchema } = await import('./settings-schema.ts');
   const parsed = settingsSchema.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const path = issue?.path.join('.') || '(top)';
-    throw new UsageError(`${file}: ${path}: ${issue?.message ?? 'wrong'}: correct or remove it`);
+    const place = placeOfPath(text, issue?.path ?? []);
+    throw new UsageError(
+      `${file}${place}: ${path}: ${issue?.message ?? 'wrong'}: correct or remove it`,
+    );
   }
-  return { source, file, settings: parsed.data as Settings };
+  const settings = parsed.data as Settings;
+  refuseUnreadableRules(source, file, text, settings);
+  return { source, file, settings };
 }
 
-/** `:line:column` from a parse error, as far as this Node says where. */
-function placeOf(error: unknown, text: string): string {
-  const position = /position (\d+)/.exec((error as Error).message)?.[1];
-  if (position === undefined) return '';
-  const before = text.slice(0, Number(position)).split('\n');
-  return `:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
+/** A guard that cannot be read is no guard, so nothing is started without it. */
+function refuseUnreadableRules(
+  source: LoadedSettings['source'],
+  file: string,
+  text: string,
+  { permissions = {} }: Settings,
+): void {
+  for (const kind of ['deny', 'ask', 'allow'] as const) {
+    for (const rule of permissions[kind] ?? []) {
+      const result = parseRule(rule, source);
+      if (result.ok) continue;
+      const place = placeOfPath(text, ['permissions', kind, rule]);
+      throw new UsageError(
+        `${file}${place}: the ${kind} rule ${JSON.stringify(rule)} cannot be read: ` +
+          `${result.problem}. Correct or remove it`,
+      );
+    }
+  }
 }
 
-/** The last file that says something about a key wins. */
-export const merged = (loaded: readonly LoadedSettings[]): Settings =>
-  Object.assign({}, ...loaded.map(({ settings }) => settings)) as Settings;
+/** The last file that says something about a key wins; `env` is joined name by name. */
+export function merged(loaded: readonly LoadedSettings[]): Settings {
+  const all = loaded.map(({ settings }) => settings);
+  const env: Record<string, string> = Object.assign({}, ...all.map((one) => one.env ?? {}));
+  const mode = all.findLast(({ permissions }) => permissions?.defaultMode !== undefined);
+  const defaultMode = mode?.permissions?.defaultMode;
+  const sandbox = strictestSandbox(loaded);
+  return {
+    ...(Object.assign({}, ...all) as Settings),
+    env,
+    permissions: defaultMode === undefined ? {} : { defaultMode },
+    ...(sandbox && { sandbox }),
+  };
+}
+
+/**
+ * No file takes off what another has put on. What loosens (network, folders) counts only from
+ * whoever owns the machine or the call, never from the folder that is worked in.
+ */
+function strictestSandbox(loaded: readonly LoadedSettings[]): SandboxSettings | undefined {
+  const named = loaded.flatMap(({ source, settings: { sandbox } }) =>
+    sandbox ? [{ source, sandbox }] : [],
+  );
+  if (!named.some(({ sandbox }) => sandbox.enabled || sandbox.required)) return undefined;
+  const owned = named.filter(({ source }) => source !== 'project' && source !== 'local');
+  return {
+    enabled: true,
+    required: named.some(({ sandbox }) => sandbox.required === true),
+    network:
+      owned.some(({ sandbox }) => sandbox.network === true) &&
+      named.every(({ sandbox }) => sandbox.network !== false),
+    writable: owned.flatMap(({ sandbox }) => sandbox.writable ?? []),
+  };
+}
+
+/** Somebody has decided that nobody may switch all questions off. */
+export const forbidsBypass = (loaded: readonly LoadedSettings[]): boolean =>
+  loaded.some(({ settings }) => settings.permissions?.disableBypassPermissionsMode === 'disable');

@@ -3,6 +3,7 @@
  * executor.
  */
 import type { ToolResultContent } from '../messages.ts';
+import type { SandboxPolicy } from '../sandbox/sandbox.ts';
 
 export type ToolInput = Readonly<Record<string, unknown>>;
 /** As the API wants it: `type: 'object'`, nothing combined at the top. */
@@ -64,6 +65,8 @@ export interface ToolContext {
    * shown? Absent: no rule hides any.
    */
   readonly mayRead?: (path: string) => Promise<boolean>;
+  /** The fence around shell commands. Absent: there is none. */
+  readonly sandbox?: SandboxPolicy;
   /** Something to show while a long call runs (`tool_progress`). */
   progress(gist: string): void;
 }

@@ -1,5 +1,6 @@
 /** Bash: runs a command in a shell of its own. */
 import type { z } from 'zod';
+import type { Launch } from '../../sandbox/sandbox.ts';
 import { BoundedText } from '../process/bounded-text.ts';
 import { clipStart } from '../process/clip.ts';
 import { SavedOutput } from '../process/saved-output.ts';
@@ -8,9 +9,10 @@ import { isFolder, isSameFolder, workingFolder } from '../process/working-folder
 import type { ToolContext, ToolOutput } from '../tool.ts';
 import { describeRun } from './bash-result.ts';
 import type { bashInput } from './inputs.ts';
+import { launchOf } from './launch.ts';
 import { shellLimits, timeoutOf } from './limits.ts';
 import { shellEnvironment } from './shell-environment.ts';
-import { FolderReport, shellArguments } from './shell-script.ts';
+import { FolderReport } from './shell-script.ts';
 import { type BackgroundShell, type ShellSession, shellSessionOf } from './shell-session.ts';
 import { deadlineHint } from './wants-person.ts';
 
@@ -34,7 +36,10 @@ export const runBash = async (
   const folder = await workingFolder(context.cwd, options.projectRoot ?? session.firstCwd);
   if (!folder.ok) return { content: folder.message, isError: true };
   if (folder.note) context.setCwd(folder.path);
+  const launch = await launchOf(input.command, folder.path, context);
+  if (!launch.ok) return { content: launch.message, isError: true };
   const place: Place = {
+    ...launch.launch,
     cwd: folder.path,
     note: folder.note,
     env: shellEnvironment(context.env, options.env ?? {}, folder.path),
@@ -44,7 +49,7 @@ export const runBash = async (
     : runToItsEnd(input, context, session, place);
 };
 
-interface Place {
+interface Place extends Launch {
   readonly cwd: string;
   readonly note: string | undefined;
   readonly env: Record<string, string | undefined>;
@@ -53,14 +58,11 @@ interface Place {
 const startInBackground = async (
   { command }: BashInput,
   session: ShellSession,
-  { cwd, env, note }: Place,
+  { program, args, cwd, env, note }: Place,
 ): Promise<ToolOutput> => {
   if (!session.hasRoom) return { content: tooMany, isError: true };
   const group = session.start({
-    program: 'bash',
-    args: shellArguments(command),
-    cwd,
-    env,
+    ...{ program, args, cwd, env },
     hasExtraPipe: true,
     leftovers: 'drain',
     onData: (stream, bytes) => {
@@ -105,10 +107,7 @@ const runToItsEnd = async (
   /** Takes over when the command has ended and a child of it prints on. */
   let later: Pick<BackgroundShell, 'unread'> | undefined;
   const group = session.start({
-    program: 'bash',
-    args: shellArguments(input.command),
-    cwd: place.cwd,
-    env: place.env,
+    ...{ program: place.program, args: place.args, cwd: place.cwd, env: place.env },
     hasExtraPipe: true,
     timeoutMs,
     signal: context.signal,
