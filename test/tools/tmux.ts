@@ -10,6 +10,7 @@ const run = promisify(execFile);
 const POLL_MS = 25;
 /** Far above what anything takes on a loaded machine: only a hang gets there. */
 const PATIENCE_MS = 15_000;
+const AFTER_EXIT_MS = 500;
 
 /** What is wrong with tmux here; `undefined`: it can be used. */
 export const tmuxProblem: string | undefined = (() => {
@@ -92,9 +93,11 @@ export class Pane {
 
   /** Waits until this is to be read. @returns the text then. */
   async until(expected: RegExp | string): Promise<string> {
-    const deadline = Date.now() + PATIENCE_MS;
+    let deadline = Date.now() + PATIENCE_MS;
     for (;;) {
       const text = await this.text();
+      // Nothing more comes from a process that has ended.
+      if (text.includes('\n[exit ')) deadline = Math.min(deadline, Date.now() + AFTER_EXIT_MS);
       const found = typeof expected === 'string' ? text.includes(expected) : expected.test(text);
       if (found) return text;
       if (Date.now() > deadline) throw new Error(`${expected} was never shown:\n${text}`);
