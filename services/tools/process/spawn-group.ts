@@ -5,7 +5,7 @@
  * `timeout: 400` came back after 8 s). So this settles on `exit` and a short quiet time.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { withMark } from './marks.ts';
 import type { ProcessEntry } from './process-table.ts';
 import { createTree, type Tree } from './tree.ts';
@@ -34,6 +34,8 @@ export interface GroupOptions {
   readonly mark: string;
   /** Written to stdin, which is then closed. Without it stdin is /dev/null. */
   readonly stdin?: string;
+  /** Leaves stdin open for a conversation; `ProcessGroup.stdin` is its end of ours. */
+  readonly keepsStdinOpen?: boolean;
   /** Opens file descriptor 3 for the program to write to. */
   readonly hasExtraPipe?: boolean;
   /** Without it the program may run for ever. */
@@ -62,6 +64,8 @@ export type GroupEnd =
 export interface ProcessGroup {
   /** Of the leader, and of the group; 0 when it could not be started. */
   readonly pid: number;
+  /** Present with `keepsStdinOpen`. */
+  readonly stdin: Writable | undefined;
   /** *Contract:* settles exactly once, never rejects, and never waits for a child's pipe. */
   readonly ended: Promise<GroupEnd>;
   /** What is alive of it, oldest first: after the end, the children that it left behind. */
@@ -85,7 +89,7 @@ export const spawnGroup = (options: GroupOptions): ProcessGroup => {
       env: withMark(options.env, options.mark) as NodeJS.ProcessEnv,
       detached: true,
       stdio: [
-        options.stdin === undefined ? 'ignore' : 'pipe',
+        options.stdin === undefined && !options.keepsStdinOpen ? 'ignore' : 'pipe',
         'pipe',
         'pipe',
         ...(options.hasExtraPipe ? (['pipe'] as const) : []),
@@ -106,6 +110,7 @@ const describe = (error: unknown, { program }: GroupOptions): string => {
 
 const unstarted = (end: GroupEnd): ProcessGroup => ({
   pid: 0,
+  stdin: undefined,
   ended: Promise.resolve(end),
   leftovers: () => [],
   stop: () => Promise.resolve(),
@@ -114,6 +119,7 @@ const unstarted = (end: GroupEnd): ProcessGroup => ({
 
 class RunningGroup implements ProcessGroup {
   readonly pid: number;
+  readonly stdin: Writable | undefined;
   readonly ended: Promise<GroupEnd>;
   readonly #tree: Tree;
   readonly #child: ChildProcess;
@@ -141,7 +147,8 @@ class RunningGroup implements ProcessGroup {
     this.#streams = this.#listen();
     // A program that does not read its input closes the pipe under us: not an error.
     child.stdin?.on('error', () => {});
-    child.stdin?.end(options.stdin);
+    this.stdin = options.keepsStdinOpen ? (child.stdin ?? undefined) : undefined;
+    if (!options.keepsStdinOpen) child.stdin?.end(options.stdin);
     child.on('error', (error) => {
       if (child.pid === undefined)
         this.#finish({ how: 'failed', detail: describe(error, options) });
