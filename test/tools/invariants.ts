@@ -60,6 +60,8 @@ export function warningsDuring(): () => readonly string[] {
 export function viewOf(messages: readonly SDKMessage[]): readonly string[] {
   const view = new Set<string>();
   for (const message of messages) {
+    // What an agent says is history of its own.
+    if ('parent_tool_use_id' in message && message.parent_tool_use_id) continue;
     if (message.type === 'assistant' && message.error === undefined) view.add(message.uuid);
     if (message.type === 'user' && !message.isReplay) view.add(message.uuid);
     if (message.type === 'tombstone') view.delete(message.message.uuid);
@@ -124,6 +126,20 @@ const checks: Readonly<Record<string, (facts: Facts) => string | undefined>> = {
       history.map(({ uuid }) => uuid).filter((uuid) => known.has(uuid)),
       agreed,
     );
+  },
+  /** Every message has a name of its own, and replaces only what was taken back before, once. */
+  names: ({ messages }) => {
+    const names = new Set<string>();
+    const retracted = new Set<string>();
+    for (const message of messages) {
+      if (names.has(message.uuid)) return `two messages have the uuid ${message.uuid}`;
+      names.add(message.uuid);
+      if (message.type === 'tombstone') retracted.add(message.message.uuid);
+      const supersedes = message.type === 'assistant' ? (message.supersedes ?? []) : [];
+      const stray = supersedes.find((uuid) => !retracted.delete(uuid));
+      if (stray !== undefined) return `${stray} is replaced and was not taken back`;
+    }
+    return undefined;
   },
   /** Deltas that were not taken back are the text of what stands. */
   deltas: ({ messages }) => {

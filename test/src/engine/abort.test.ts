@@ -174,24 +174,18 @@ describe('an interrupt while', () => {
 });
 
 describe('other ways to stop', () => {
-  it('a host that aborts its own controller ends this turn and all that follow', async () => {
+  it('a host that aborts its own controller, on which nothing is left', async () => {
     const abortController = new AbortController();
     const told = await tell({
-      script: { replies: [silent(), say('And now?')] },
+      script: { replies: [silent()] },
       options: { abortController },
-      prompts: ['do it', 'something else'],
       during: async (said, _, place) => {
         if (lineOf(said) !== 'status requesting') return;
         await atTheServer(place);
         abortController.abort('the window was closed');
       },
     });
-    expect(told.results.map((r) => r.terminal_reason)).toEqual([
-      'aborted_streaming',
-      'aborted_streaming',
-    ]);
-    // A controller that was used up ends every later turn before a request is made.
-    expect(told.requests.length).toBe(1);
+    expect(told.last.terminal_reason).toBe('aborted_streaming');
     expect(getEventListeners(abortController.signal, 'abort')).toEqual([]);
   });
 

@@ -57,7 +57,7 @@ describe('a history that is broken', () => {
         });
         expect(told.results.map((r) => r.terminal_reason)).toEqual(['completed', 'completed']);
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 });

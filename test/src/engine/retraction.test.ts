@@ -115,7 +115,7 @@ describe('random faults', () => {
         });
         expect(Object.keys(terminalReasons)).toContain(told.last.terminal_reason);
       }),
-      { numRuns: 60, endOnFailure: false },
+      { numRuns: 40, endOnFailure: false },
     );
   });
 });
