@@ -16,8 +16,9 @@ import type { ToolContext } from '../services/tools/tool.ts';
 import type { QueryConfig } from './config.ts';
 import { modelLimits } from './query-limits.ts';
 import type { QueryScope } from './query-scope.ts';
+import { type Session, takeSpentByOthers } from './session.ts';
 import type { SessionServices } from './session-services.ts';
-import { STRUCTURED_OUTPUT } from './structured-output.ts';
+import { STRUCTURED_OUTPUT, structuredValue } from './structured-output.ts';
 
 type Answer<T extends Parameters<Line<{ type: string }>['send']>[0]['type']> = Extract<
   Parameters<Line<{ type: string }>['send']>[0],
@@ -54,7 +55,10 @@ export function productionDeps(
   const { session } = scope;
   return {
     callModel: services.callModel,
-    toolResultBudget: gates.toolResultBudget ? services.toolResultBudget : pass,
+    toolResultBudget: withOthersSpending(
+      session,
+      gates.toolResultBudget ? services.toolResultBudget : pass,
+    ),
     snip: services.snip,
     microcompact: gates.microcompact ? services.microcompact : pass,
     collapse: pass,
@@ -74,6 +78,14 @@ export function productionDeps(
   };
 }
 
+/** The first stage of each iteration tells the chart what agents have spent meanwhile. */
+const withOthersSpending =
+  (session: Session, stage: QueryDeps['toolResultBudget']): QueryDeps['toolResultBudget'] =>
+  async (state, signal) => {
+    const done = await stage(state, signal);
+    return { ...done, usd: done.usd + takeSpentByOthers(session) };
+  };
+
 /** The fallback model has another window and another price. */
 function switchModel(state: QueryState, scope: QueryScope): Answer<'model.switched'> {
   const model = state.fallbackModel ?? state.model;
@@ -92,7 +104,11 @@ async function runTools(
   services: SessionServices,
 ): Promise<void> {
   const { session, turn } = scope;
-  const executor = toolExecutor(scope, config, services, line.send);
+  scope.tellChart = (event) => {
+    line.send(event);
+    scope.passQuestion(event);
+  };
+  const executor = toolExecutor(scope, config, services, scope.tellChart);
   scope.executor = executor;
   line.onCommand((command) => executor.hear(command));
   await new Promise<void>((resolve) =>
@@ -102,6 +118,8 @@ async function runTools(
   if (deferred) turn.deferred = deferred;
   // Not waited for here: a tool that ignores its signal must not hold the result back.
   session.stopping.push(executor.stop());
+  // For their last words: what an agent's stream has used belongs to this turn's result.
+  await Promise.allSettled(scope.delegated);
 }
 
 /** The executor of a query, or of calls that an earlier one has left open. */
@@ -156,7 +174,7 @@ export function toolExecutor(
             structuredOutput: {
               toolName: STRUCTURED_OUTPUT,
               onValue: (value) => {
-                turn.structuredOutput = value;
+                turn.structuredOutput = structuredValue(session.config.jsonSchema ?? {}, value);
               },
             },
           }),
@@ -172,14 +190,15 @@ const homeOf = ({ config }: QueryScope['session']): string => config.env.HOME ??
  * named: no answer to a question writes settings.
  */
 function update(scope: QueryScope, updates: readonly unknown[]): void {
-  const { getAppState, setAppState } = scope.session.config;
-  const { context, problems } = applyUpdates(getAppState().toolPermissionContext, updates);
-  for (const problem of problems) scope.warn(`A permission update was not made: ${problem}`);
-  setAppState((previous) => ({ ...previous, toolPermissionContext: context }));
+  scope.session.config.setAppState((previous) => {
+    const { context, problems } = applyUpdates(previous.toolPermissionContext, updates);
+    for (const problem of problems) scope.warn(`A permission update was not made: ${problem}`);
+    return { ...previous, toolPermissionContext: context };
+  });
 }
 
 function toolContext(
-  { session }: QueryScope,
+  { session, agents }: QueryScope,
   toolUseId: string,
   signal: AbortSignal,
   progress: (gist: string) => void,
@@ -203,5 +222,6 @@ function toolContext(
     env: config.env,
     state: toolState,
     progress,
+    ...(agents ? { agents } : {}),
   };
 }

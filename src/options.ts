@@ -8,6 +8,8 @@ import { join, resolve } from 'node:path';
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { JournalStore } from '../services/journal/store.ts';
+import type { ElicitationAnswer, ElicitationQuestion } from '../services/mcp/elicitation.ts';
+import { modelFacts } from '../services/model/model-table.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type {
   CanUseTool,
@@ -25,6 +27,7 @@ import type {
   QueryEngineConfig,
   SDKStatus,
 } from './config.ts';
+import type { ServerSettings } from './mcp-servers.ts';
 import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
 import { QueryEngine } from './query-engine.ts';
 import { openRequested } from './resume.ts';
@@ -37,6 +40,7 @@ import {
   type Settings,
 } from './settings.ts';
 import { replaySnip } from './snip-replay.ts';
+import { checkOutputSchema } from './structured-output.ts';
 import { UsageError } from './usage-error.ts';
 
 /** A larger file is no instruction but an accident. */
@@ -65,8 +69,21 @@ export interface Options {
   readonly maxTurns?: number;
   /** Servers of tools that are already connected (the CLI connects those of the control protocol). */
   readonly mcpClients?: readonly MCPServerConnection[];
-  /** Servers by configuration: `--mcp-config`, option `mcpServers`. */
+  /**
+   * Servers by name: `{command, args?, env?}`, `{type: 'http', url, headers?}`, or
+   * `{type: 'sdk', instance}`. Those of the project's `.mcp.json` come with the setting source
+   * `project`; one of the same name here wins.
+   */
   readonly mcpServers?: Readonly<Record<string, unknown>>;
+  /** Only `mcpServers` count, never `.mcp.json`. */
+  readonly strictMcpConfig?: boolean;
+  /** A server of tools asks the person something. Without it servers are told that nobody answers. */
+  readonly onElicitation?: (
+    question: ElicitationQuestion,
+    options: { readonly signal: AbortSignal },
+  ) => Promise<ElicitationAnswer>;
+  /** What child processes of servers print on stderr, bounded; for finding faults. */
+  readonly stderr?: (text: string) => void;
   readonly model?: string;
   readonly outputFormat?: {
     readonly type: 'json_schema';
@@ -149,12 +166,23 @@ export async function configFromOptions(
     ...(options.settings === undefined ? {} : { flag: options.settings }),
   });
   const settings = merged(loaded);
-  const model = modelAccess(options, environment);
+  const model = modelAccess(options, { ...environment, ...options.env });
   const env = { ...environment, ...options.env, ...settings.env };
+  const userSpecifiedModel = modelNamed(
+    options.model ?? settings.model ?? environment.ANTHROPIC_MODEL,
+    model,
+  );
+  refuseBudgetWithoutPrice(options, userSpecifiedModel);
+  if (options.outputFormat) await checkOutputSchema(options.outputFormat.schema);
   const permissions = permissionContext(options, loaded);
+  const agents = Object.entries(options.agents ?? {}).map(([name, agent]) => ({ name, ...agent }));
+  const mcpClients = await connectionsOf(options, environment, {
+    ...{ cwd, env, readsProject: sources.includes('project') },
+    additionalDirectories: () => appState.toolPermissionContext.additionalDirectories,
+  });
   let appState: AppState = {
     toolPermissionContext: permissions,
-    mcp: { clients: options.mcpClients ?? [] },
+    mcp: { clients: mcpClients },
     todos: [],
     fileHistory: {},
     fastMode: false,
@@ -165,17 +193,14 @@ export async function configFromOptions(
     home,
     env,
     model,
-    userSpecifiedModel: modelNamed(
-      options.model ?? settings.model ?? environment.ANTHROPIC_MODEL,
-      model,
-    ),
+    userSpecifiedModel,
     ...(options.fallbackModel === undefined
       ? {}
       : { fallbackModel: modelNamed(options.fallbackModel, model) }),
-    tools: await builtInTools(options),
+    tools: await builtInTools(options, agents),
     commands: [],
-    mcpClients: options.mcpClients ?? [],
-    agents: Object.entries(options.agents ?? {}).map(([name, agent]) => ({ name, ...agent })),
+    mcpClients,
+    agents,
     getAppState: () => appState,
     setAppState: (change) => {
       appState = change(appState);
@@ -187,9 +212,49 @@ export async function configFromOptions(
     hookSettings: loaded.flatMap(({ source, file, settings: { hooks } }) =>
       hooks === undefined ? [] : [{ source, file, hooks }],
     ),
-    memory: memoryOf(cwd, home, sources),
+    memory: options.bare ? [] : memoryOf(cwd, home, sources),
     ...windowFrom(options, settings, environment),
   };
+}
+
+/** A bound that cannot be held must not look like one. */
+function refuseBudgetWithoutPrice({ maxBudgetUsd }: Options, model: string): void {
+  if (maxBudgetUsd === undefined || modelFacts(model).price !== null) return;
+  throw new UsageError(
+    `maxBudgetUsd: the price of ${model} is not known, so the budget could not be held: ` +
+      'bound the work by maxTurns or maxDurationMs instead',
+  );
+}
+
+/** Those that are connected already, and those by configuration. Nothing is connected here. */
+async function connectionsOf(
+  options: Options,
+  environment: Environment,
+  where: Pick<ServerSettings, 'cwd' | 'env' | 'readsProject' | 'additionalDirectories'>,
+): Promise<readonly MCPServerConnection[]> {
+  const {
+    mcpClients: connected = [],
+    mcpServers: configured = {},
+    onElicitation,
+    stderr,
+  } = options;
+  const readsProject = where.readsProject && options.strictMcpConfig !== true;
+  if (!readsProject && Object.keys(configured).length === 0) return connected;
+  const { mcpServers } = await import('./mcp-servers.ts');
+  const waitMs = numberFrom(environment, 'MCP_TIMEOUT');
+  const toolMs = numberFrom(environment, 'MCP_TOOL_TIMEOUT');
+  const own = mcpServers({
+    ...{ ...where, configured, readsProject },
+    known: new Set(connected.map(({ name }) => name)),
+    ...(waitMs ? { waitMs } : {}),
+    ...(toolMs ? { toolMs } : {}),
+    ...(onElicitation && {
+      elicit: (question: ElicitationQuestion, signal: AbortSignal) =>
+        onElicitation(question, { signal }),
+    }),
+    ...(stderr && { onDebug: stderr }),
+  });
+  return [...connected, ...own];
 }
 
 /** Options and settings that become fields of the same meaning. Options win. */
@@ -280,11 +345,15 @@ function permissionContext(
 }
 
 /** The tools that are offered: those that are named, without those that are denied as a whole. */
-async function builtInTools(options: Options): Promise<readonly Tool[]> {
+async function builtInTools(
+  options: Options,
+  agents: readonly AgentDefinition[],
+): Promise<readonly Tool[]> {
   const { builtInTools: all } = await import('../services/tools/built-in.ts');
   const { tools: wanted } = options;
   const names = Array.isArray(wanted) ? new Set(wanted as readonly string[]) : undefined;
-  return all().filter(
+  if (names?.has('Agent')) names.add('Task'); // what newer clients call it
+  return all({ agents }).filter(
     ({ name }) => (names?.has(name) ?? true) && !options.disallowedTools?.includes(name),
   );
 }

@@ -22,6 +22,7 @@ import type {
 import { fileStateOf } from '../services/tools/files/file-state.ts';
 import type { Tool } from '../services/tools/tool.ts';
 import {
+  type Command,
   type Prompt,
   type QueryEngineConfig,
   type SubmitOptions,
@@ -29,6 +30,7 @@ import {
 } from './config.ts';
 import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.ts';
 import { productionDeps, type QueryDeps } from './deps.ts';
+import { type OfferedServers, offeredServers, type ServerReport } from './offered-servers.ts';
 import { OutputQueue } from './output-queue.ts';
 import { acceptPrompt, type ProcessedInput } from './process-user-input.ts';
 import type { Priority } from './prompt-queue.ts';
@@ -42,6 +44,7 @@ import { type SessionServices, sessionServices } from './session-services.ts';
 import { type SettledCalls, settleCalls } from './settle-calls.ts';
 import { watching } from './snip-replay.ts';
 import { structuredOutputTool } from './structured-output.ts';
+import { Subagents } from './subagents.ts';
 import { systemContext, systemPrompt, userContext } from './system-prompt.ts';
 import { systemToWire } from './to-wire.ts';
 import { Turn } from './turn.ts';
@@ -84,6 +87,9 @@ export class QueryEngine {
   readonly sessionId: string;
   readonly #config: QueryEngineConfig;
   readonly #session: Session;
+  readonly #servers: OfferedServers;
+  /** Warnings that came while no turn could show them. */
+  #untold: string[] = [];
   #history: Cursor;
   #abortController: AbortController;
   readonly #permissionDenials: PermissionDenial[] = [];
@@ -94,6 +100,7 @@ export class QueryEngine {
   #scope: QueryScope | undefined;
   #services: SessionServices | undefined;
   #turnTools: readonly Tool[] = [];
+  readonly #agents: Subagents;
   #isStarted = false;
   /** Said once: what the journal had to do to go on. */
   #hasOpenedJournal = false;
@@ -109,18 +116,30 @@ export class QueryEngine {
   constructor(config: QueryEngineConfig) {
     this.#config = config;
     this.sessionId = config.sessionId ?? randomUUID();
-    this.#abortController = config.abortController ?? new AbortController();
+    this.#abortController = new AbortController();
     this.#session = openSession(config, this.sessionId, VERSION, () => this.#tools());
+    this.#agents = new Subagents(this.#session, () => this.#scope);
     const { log } = this.#session;
     this.#left = config.resumed?.isRewound ? undefined : config.resumed?.restored;
     this.#isDeferred = this.#left?.isDeferred ?? false;
     const initial = config.resumed?.restored.messages ?? config.initialMessages ?? [];
     this.#history = initial.length > 0 ? log.append(emptyHistory, initial) : emptyHistory;
+    this.#servers = offeredServers(config.mcpClients, (text) => this.#tell(text));
   }
 
   /** The seed's `mutableMessages`: what stands, oldest first. */
   get messages(): readonly LogMessage[] {
     return this.#session.log.at(this.#history.head);
+  }
+
+  /** Servers of tools, as they are now. */
+  get mcpServers(): readonly ServerReport[] {
+    return this.#servers.report();
+  }
+
+  /** Connects a server anew. @returns whether there is one of this name that can be. */
+  reconnectMcpServer(name: string): Promise<boolean> {
+    return this.#servers.reconnect(name);
   }
 
   /** Denied calls of the session, oldest first. */
@@ -179,14 +198,17 @@ export class QueryEngine {
     const model = this.#resolveModel();
     const notices = await this.#openJournal();
     const left = this.#takeUpWhatIsLeft(turn);
+    await this.#servers.ready(this.#abortController.signal);
     await this.#buildSystemPrompt(model);
-    this.#registerStructuredOutput(turn);
+    this.#registerStructuredOutput();
     const settled = yield* this.#handleOrphanedPermission(turn, model, canUseTool);
     const input = await this.#processUserInput(prompt, options, turn);
     await this.#persistUserMessages(input, left);
     await this.#loadSkills();
     if (!settled) yield this.#initMessage(model);
     yield* notices;
+    yield* this.#untold.splice(0).map((text) => this.#warning(text));
+    yield* this.#agents.takeUnheard();
     yield* input.replies;
     if (input.work) {
       yield* this.#work(input.work, turn, model, canUseTool);
@@ -208,7 +230,11 @@ export class QueryEngine {
 
   /** 1. What this turn starts with. The working folder is a value of the configuration. */
   #beginTurn(options: SubmitOptions, hasPrompt: boolean): Turn {
-    if (this.#abortController.signal.aborted) this.#abortController = new AbortController();
+    // A controller for each turn: the host's ends whichever runs, and is never used up by ours.
+    this.#abortController = new AbortController();
+    const host = this.#config.abortController?.signal;
+    if (host?.aborted) this.#abortController.abort();
+    host?.addEventListener('abort', this.#onHostAbort); // for this turn: a host may have many engines
     this.#discoveredSkillNames.clear();
     const turn = new Turn(this.#session.usage.snapshot());
     if (hasPrompt) turn.promptUuids.push(options.uuid ?? randomUUID());
@@ -240,13 +266,18 @@ export class QueryEngine {
         : []),
       ...(gaps > 0 ? [`${gaps} message(s) have lost the one before them, which was guessed`] : []),
     ];
-    return notices.map((text) =>
-      systemToWire(
-        { subtype: 'informational', level: 'warning', content: `Resumed session: ${text}.` },
-        this.#session.uuid(),
-        this.sessionId,
-      ),
-    );
+    return notices.map((text) => this.#warning(`Resumed session: ${text}.`));
+  }
+
+  #warning(content: string): SDKMessage {
+    const word = { subtype: 'informational', level: 'warning', content } as const;
+    return systemToWire(word, this.#session.uuid(), this.sessionId);
+  }
+
+  /** At once while a turn shows what happens, else with the next turn. */
+  #tell(text: string): void {
+    if (this.#scope) this.#scope.warn(text);
+    else this.#untold.push(text);
   }
 
   /** Prompts of a dead process get their result from the first turn after it. */
@@ -292,9 +323,9 @@ export class QueryEngine {
   }
 
   /** 5. A wanted shape becomes a tool of this turn. */
-  #registerStructuredOutput(turn: Turn): void {
+  #registerStructuredOutput(): void {
     const { jsonSchema } = this.#config;
-    this.#turnTools = jsonSchema ? [structuredOutputTool(jsonSchema, turn)] : [];
+    this.#turnTools = jsonSchema ? [structuredOutputTool(jsonSchema)] : [];
   }
 
   /**
@@ -348,15 +379,16 @@ export class QueryEngine {
       isMeta: options.isMeta ?? false,
       isFirst,
       session: this.#session,
-      commands: withOwnCommands(this.#config.commands),
+      commands: this.#commands(),
       signal: this.#abortController.signal,
     });
   }
 
   /** 8. On disk before the first request: `--resume` finds it after a kill. Bare does not wait. */
   async #persistUserMessages(input: ProcessedInput, left: Restored | undefined): Promise<void> {
-    const { log, transcript } = this.#session;
-    const messages = [...(left?.queued ?? []), ...input.messages];
+    const { log, transcript, notices } = this.#session;
+    const told = input.shouldQuery ? notices.splice(0) : [];
+    const messages = [...(left?.queued ?? []), ...told, ...input.messages];
     this.#history = log.append(this.#history, messages);
     for (const message of messages) transcript.record(message);
     if (messages.length === 0) return;
@@ -372,16 +404,16 @@ export class QueryEngine {
 
   /** 10. What the host may show about this turn. */
   #initMessage(model: string): SDKMessage {
-    const { cwd, getAppState, mcpClients, commands, agents } = this.#config;
+    const { cwd, getAppState, agents } = this.#config;
     return systemToWire(
       {
         subtype: 'init',
         cwd,
         model,
         tools: this.#tools().map(({ name }) => name),
-        mcp_servers: mcpClients.map(({ name, status }) => ({ name, status })),
+        mcp_servers: this.mcpServers,
         permissionMode: getAppState().toolPermissionContext.mode,
-        slash_commands: withOwnCommands(commands).map(({ name }) => name),
+        slash_commands: this.#commands().map(({ name }) => name),
         agents: agents.map(({ name }) => name),
         skills: [...this.#discoveredSkillNames],
         apiKeySource: this.#config.model.apiKey ? 'ANTHROPIC_API_KEY' : 'none',
@@ -444,6 +476,7 @@ export class QueryEngine {
     const production = productionDeps(scope, config, this.#services);
     const deps: QueryDeps = { ...production, ...this.#config.deps };
     session.taskBudgetRemaining = undefined;
+    let ended: QueryResult | undefined;
     const running = runQuery({
       input: this.#queryInput(input, model, turnsSpent),
       config,
@@ -451,11 +484,26 @@ export class QueryEngine {
       scope,
       signal: this.#abortController.signal,
       ...(this.inspect ? { inspect: this.inspect } : {}),
+      onEnd: (result) => {
+        ended = result;
+      },
     });
-    const result = yield* watching(running, (message) => this.#replay(message));
+    let isHeard = false;
+    try {
+      const result = yield* watching(running, (message) => this.#replay(message));
+      isHeard = true;
+      this.#history = result.history;
+      await this.#tellFailure(result);
+      return result;
+    } finally {
+      if (!isHeard && ended) await this.#endUnheard(turn, ended);
+    }
+  }
+
+  /** The host has left: nobody hears the result, but history and transcript have it. */
+  async #endUnheard(turn: Turn, result: QueryResult): Promise<void> {
     this.#history = result.history;
-    await this.#tellFailure(result);
-    return result;
+    await this.#result(turn, { kind: 'queried', result });
   }
 
   /** What the query drops from the past goes from the store of the engine at once. */
@@ -482,8 +530,10 @@ export class QueryEngine {
       },
       ...(canUseTool ? { canUseTool } : {}),
     });
+    scope.agents = this.#agents.runnerFor(scope, 0);
     this.#scope = scope;
     session.primaryModel = model;
+    session.toldUsd = session.spending.usd; // the query begins with it
     session.tellHost = (message) => scope.system(message);
     return scope;
   }
@@ -491,7 +541,8 @@ export class QueryEngine {
   /** A failure of the model or the API has its own event: Stop hooks judge answers. */
   async #tellFailure({ reason, failure }: QueryResult): Promise<void> {
     if (!failureReasons.includes(reason)) return;
-    const signal = AbortSignal.timeout(FAILURE_HOOKS_MS);
+    const deadline = AbortSignal.timeout(FAILURE_HOOKS_MS);
+    const signal = AbortSignal.any([deadline, this.#abortController.signal]);
     await this.#session.runHooks(
       'StopFailure',
       { error: reason, error_details: failure?.detail },
@@ -509,7 +560,7 @@ export class QueryEngine {
       querySource: 'main',
       startedAtMs: session.now().getTime(),
       // What earlier processes have spent was theirs: the budget is for this run.
-      spentUsd: session.usage.since(session.usageBefore).costUsd ?? 0,
+      spentUsd: session.spending.usd,
       turnCount: 1 + turnsSpent,
       wantsSchema: jsonSchema !== undefined,
       limits: limitsOf(queryLimits(this.#config, model, input.tokenBudget)),
@@ -563,9 +614,9 @@ export class QueryEngine {
   }
 
   /** Prompts that no turn has taken, oldest first: the caller submits them as the next turn. */
-  takeQueued(): readonly { readonly prompt: Prompt; readonly uuid: string }[] {
+  takeQueued(): readonly ({ readonly prompt: Prompt } & Required<SubmitOptions>)[] {
     const taken = this.#session.queue.takeAll();
-    return taken.map(({ content, uuid }) => ({ prompt: content, uuid }));
+    return taken.map(({ content, uuid, isMeta = false }) => ({ prompt: content, uuid, isMeta }));
   }
 
   /** Stops the turn that runs; its result says `aborted_*`. Without a turn nothing happens. */
@@ -584,6 +635,7 @@ export class QueryEngine {
     const { store, historyFolder: folder, transcript, log, toolState } = this.#session;
     await this.#openJournal();
     const messages = await this.#messagesUpTo(messageUuid);
+    if (this.#turn) throw new Error('a turn has begun meanwhile: nothing was rewound');
     const { sessionId } = this;
     const rewound: RewindFilesResult = files
       ? await rewindFiles({ store, sessionId, folder, messageUuid, dryRun })
@@ -636,6 +688,11 @@ export class QueryEngine {
     return contextUsageOf(session, this.#turn ? newestHead(session, head) : head, model);
   }
 
+  /** Ends a task that an agent works on. @returns whether it was running. */
+  stopTask(taskId: string): boolean {
+    return this.#agents.stop(taskId);
+  }
+
   /** Acts at the next request. `undefined`: the default again. */
   setModel(model: string | undefined): void {
     this.#session.chosenModel = model;
@@ -664,6 +721,7 @@ export class QueryEngine {
 
   async #close(): Promise<void> {
     this.interrupt();
+    await this.#agents.close();
     const { toolState, transcript, stopping, runHooks } = this.#session;
     if (this.#isStarted) {
       const signal = AbortSignal.timeout(5_000);
@@ -672,7 +730,7 @@ export class QueryEngine {
     await Promise.allSettled(stopping);
     await runHooks.dispose();
     if (toolState instanceof SessionToolState) await toolState.dispose();
-    await Promise.allSettled(this.#config.mcpClients.map((client) => client.close()));
+    await this.#servers.close();
     await transcript.close();
     if (this.#isStarted) await sweepOldFiles(join(this.#config.home, 'projects'), new Date());
   }
@@ -685,8 +743,11 @@ export class QueryEngine {
   }
 
   #tools(): readonly Tool[] {
-    const { tools, mcpClients } = this.#config;
-    return [...tools, ...mcpClients.flatMap((client) => client.tools), ...this.#turnTools];
+    return [...this.#config.tools, ...this.#servers.tools(), ...this.#turnTools];
+  }
+
+  #commands(): readonly Command[] {
+    return withOwnCommands([...this.#config.commands, ...this.#servers.commands()]);
   }
 }
 
