@@ -7,6 +7,8 @@ export type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 export type { HookCallback } from '../services/hooks/registration.ts';
 export type { HookEvent, HookInput, HookOutput } from '../services/hooks/types.ts';
 export type { RewindFilesResult } from '../services/journal/checkpoints.ts';
+export { FileJournalStore } from '../services/journal/file-store.ts';
+export { MemoryJournalStore } from '../services/journal/memory-store.ts';
 export type {
   JournalRecord,
   JournalStore,

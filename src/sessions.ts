@@ -141,7 +141,10 @@ function markdownOf({ content, origin }: LogMessage): string {
         case 'tool_use':
           return `**${block.name}**\n\n${fenced(JSON.stringify(block.input, null, 2))}`;
         case 'tool_result':
-          return `**result${block.is_error ? ' (error)' : ''}**\n\n${fenced(resultText(block.content))}`;
+          return [
+            `**result${block.is_error ? ' (error)' : ''}**`,
+            fenced(resultText(block.content)),
+          ].join('\n\n');
         case 'thinking':
         case 'redacted_thinking':
           return '';

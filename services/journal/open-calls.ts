@@ -68,6 +68,6 @@ export const orphanTexts = {
     'The session ended while this call ran, before its result was known: the outcome is unknown. ' +
     'It may have run in part or in whole. Look at what is there before you repeat it.',
   finished:
-    'This call has run to its end, but the session ended before its result was written down: what ' +
-    'it said is unknown. It was not run again. Look at what is there before you repeat it.',
+    'This call has run to its end, but the session ended before its result was written down: ' +
+    'what it said is unknown. It was not run again. Look at what is there before you repeat it.',
 } as const;

@@ -10,15 +10,6 @@ import type { JournalRecord } from './store.ts';
 /** Of our own lines. A reader refuses what is newer than itself. */
 export const SCHEMA = 1;
 
-/** The first line of a session that we have begun. */
-export interface HeaderRecord extends JournalRecord {
-  readonly type: 'escapement';
-  readonly schema: number;
-  readonly sessionId: string;
-  readonly version: string;
-  readonly cwd: string;
-}
-
 /** What every line of one session says of it. */
 export interface LineStamp {
   readonly sessionId: string;
@@ -26,7 +17,7 @@ export interface LineStamp {
   readonly version: string;
 }
 
-/** Usage of all models of a session up to here, by model: sums, so that older lines need no look. */
+/** Usage of a session up to here, by model: sums, so that older lines need no look. */
 export type Totals = Readonly<Record<string, Usage>>;
 
 /** A message as its line. @param parentUuid what it was said after, in this branch. */

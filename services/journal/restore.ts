@@ -81,7 +81,8 @@ export async function restore(
   const isOwn = first?.type === 'escapement';
   if (isOwn && typeof first.schema === 'number' && first.schema > SCHEMA) {
     throw new RestoreError(
-      `session ${sessionId} was written by a newer version (schema ${first.schema}; this one reads up to ${SCHEMA}): update escapement`,
+      `session ${sessionId} was written by a newer version (schema ${first.schema}; ` +
+        `this one reads up to ${SCHEMA}): update escapement`,
     );
   }
   const reading = new Reading(options.at);

@@ -22,7 +22,7 @@ export interface StoredSession {
 
 /** The one writer of a session. */
 export interface JournalWriter {
-  /** Bytes of a record that a crash had cut, and that were taken off when the session was opened. */
+  /** Bytes of a record that a crash had cut; they were taken off when the session was opened. */
   readonly cutBytes: number;
   /**
    * Takes a record up. *Contract:* never throws; records keep their order; each is stored whole or

@@ -1,6 +1,6 @@
 /**
  * One trial: a session of the real CLI, killed with SIGKILL at random moments, gone on with, and
- * then looked at: is anything lost that somebody saw, was anything done twice, does the bill add up?
+ * then looked at: is anything lost that was seen, was anything done twice, does the bill add up?
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -20,7 +20,7 @@ const transcript = () => {
 };
 const isCall = (said: { message?: unknown }) => JSON.stringify(said).includes('"tool_use"');
 
-it('of six processes at once that go on with one session one wins; the others say why not', async () => {
+it('of six processes at once on one session one wins; the others say why not', async () => {
   box = await openCliBox({
     replies: [say('first')],
     whenExhausted: message([text('I work')], { headersDelayMs: 1_500 }),

@@ -107,7 +107,7 @@ describe('PAIR-05 a prompt while a tool runs', () => {
     expect(JSON.stringify(ran.requests.map(({ body }) => body))).not.toContain('forget it');
   });
 
-  it('accepted and then a crash: it is read by the next process, and named by its result', async () => {
+  it('accepted and then a crash: the next process reads it, and its result names it', async () => {
     let home = '';
     const first = await withQueue([[2, 'do not lose me', 'later']], {
       during: (said, engine) => {
