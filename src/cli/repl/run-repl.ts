@@ -58,10 +58,7 @@ export async function runRepl(
   const history = new PromptHistory(historyFile, (text) => warnings.push(text));
   await history.load();
 
-  const live = process.stderr.isTTY ? process.stderr : process.stdout;
-  const screen = isPlain
-    ? new PlainScreen(process.stdout)
-    : new TerminalScreen({ out: process.stdout, live, isColored });
+  const screen = isPlain ? new PlainScreen(process.stdout) : terminalScreen(isColored);
   let isAsleep = false;
   const wake = () => {
     // Put to sleep by somebody else: what was drawn is not where it was.
@@ -101,6 +98,12 @@ export async function runRepl(
     await history.flush();
     unwatch();
   }
+}
+
+/** What is erased again goes to stderr, as long as that is the terminal. */
+function terminalScreen(isColored: boolean): TerminalScreen {
+  const live = process.stderr.isTTY ? process.stderr : process.stdout;
+  return new TerminalScreen({ out: process.stdout, live, isColored });
 }
 
 /** Signals. Ctrl-C is one only where the terminal makes it one. */

@@ -63,8 +63,7 @@ export class ReplSession {
 
   /** Another session in place of this one. @throws UsageError; then this one stays. */
   async renew(): Promise<void> {
-    const { sessionId: _, ...options } = this.#options;
-    const config = await configFromOptions(options, this.#environment);
+    const config = await configFromOptions(forNewSession(this.#options), this.#environment);
     await this.#engine.close();
     this.#config = config;
     this.#engine = new QueryEngine(config);
@@ -93,4 +92,10 @@ export class ReplSession {
     this.#choices = { ...this.#choices, mode };
     this.#engine.setPermissionMode(mode);
   }
+}
+
+/** Without what names a session: the new one is none of those. */
+function forNewSession(options: Options): Options {
+  const { sessionId, resume, resumeSessionAt, forkSession, ...others } = options;
+  return { ...others, continue: false };
 }
