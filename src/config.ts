@@ -12,9 +12,12 @@ import type { JournalStore, JournalWriter } from '../services/journal/store.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type { CanUseTool, ToolPermissionContext } from '../services/permissions/types.ts';
+import type { PermissionUpdate } from '../services/permissions/updates.ts';
+import type { SandboxPolicy } from '../services/sandbox/sandbox.ts';
 import type { Compact } from '../services/recovery/compact.ts';
 import type { Tool, ToolInput, ToolState } from '../services/tools/tool.ts';
 import type { QueryDeps } from './deps.ts';
+import type { Refreshed } from './settings-refresh.ts';
 import type { SDKMessage } from './wire.ts';
 
 /** Belongs to the host: read by `getAppState` at each use, written by `setAppState`. */
@@ -249,6 +252,12 @@ export interface QueryEngineConfig {
   /** Instructions of the user and the project (CLAUDE.md, AGENTS.md), in order. */
   readonly memory?: readonly string[];
   readonly mcpToolMs?: number;
+  /** A look at the settings files before each turn: a change may tighten, never loosen. */
+  readonly refreshSettings?: () => Promise<Refreshed>;
+  /** Keeps answers whose destination is a settings file. @returns what was not kept, and why. */
+  readonly savePermissions?: (updates: readonly PermissionUpdate[]) => Promise<readonly string[]>;
+  /** The fence around shell commands. */
+  readonly sandbox?: SandboxPolicy;
 }
 
 export interface SubmitOptions {

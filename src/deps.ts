@@ -7,7 +7,7 @@ import type { QueryState } from '../machines/state.ts';
 import type { Ask, Line } from '../services/as-actor.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { CallModel } from '../services/model/types.ts';
-import { createReadGuard } from '../services/permissions/read-guard.ts';
+import { createReadGuard, hiddenPlaces } from '../services/permissions/read-guard.ts';
 import { suggestionsFor } from '../services/permissions/suggestions.ts';
 import { applyUpdates } from '../services/permissions/updates.ts';
 import { pass } from '../services/preprocess/stage.ts';
@@ -186,13 +186,21 @@ export function toolExecutor(
 const homeOf = ({ config }: QueryScope['session']): string => config.env.HOME ?? config.cwd;
 
 /**
- * What a person allowed for more than one call. It counts for the session, also where a file was
- * named: no answer to a question writes settings.
+ * What a person allowed for more than one call. It counts for the session at once, and is kept in
+ * the settings file that the answer names.
  */
 function update(scope: QueryScope, updates: readonly unknown[]): void {
-  scope.session.config.setAppState((previous) => {
-    const { context, problems } = applyUpdates(previous.toolPermissionContext, updates);
+  const { config, stopping } = scope.session;
+  config.setAppState((previous) => {
+    const { context, problems, lasting } = applyUpdates(previous.toolPermissionContext, updates);
     for (const problem of problems) scope.warn(`A permission update was not made: ${problem}`);
+    if (lasting.length > 0 && config.savePermissions) {
+      const saving = config.savePermissions(lasting).then((unsaved) => {
+        for (const problem of unsaved)
+          scope.warn(`A permission holds for this session: ${problem}`);
+      });
+      stopping.push(saving);
+    }
     return { ...previous, toolPermissionContext: context };
   });
 }
@@ -207,6 +215,11 @@ function toolContext(
   const { toolPermissionContext } = config.getAppState();
   const place = { home: homeOf(session), root: config.cwd };
   const mayRead = createReadGuard(toolPermissionContext, session.cwd, place);
+  const sandbox = config.sandbox && {
+    ...config.sandbox,
+    writable: [...config.sandbox.writable, ...toolPermissionContext.additionalDirectories],
+    hidden: [...config.sandbox.hidden, ...hiddenPlaces(toolPermissionContext, place)],
+  };
   return {
     sessionId: id,
     toolUseId,
@@ -217,6 +230,7 @@ function toolContext(
     },
     additionalDirectories: toolPermissionContext.additionalDirectories,
     ...(mayRead ? { mayRead } : {}),
+    ...(sandbox ? { sandbox } : {}),
     resultsFolder: folder,
     signal,
     env: config.env,

@@ -11,12 +11,10 @@ import type { JournalStore } from '../services/journal/store.ts';
 import type { ElicitationAnswer, ElicitationQuestion } from '../services/mcp/elicitation.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
-import type {
-  CanUseTool,
-  PermissionMode,
-  ToolPermissionContext,
-} from '../services/permissions/types.ts';
+import type { CanUseTool, PermissionMode } from '../services/permissions/types.ts';
+import type { PermissionUpdate } from '../services/permissions/updates.ts';
 import type { Tool } from '../services/tools/tool.ts';
+import { childEnvironment } from './child-environment.ts';
 import type {
   AgentDefinition,
   AppState,
@@ -29,16 +27,22 @@ import type {
 } from './config.ts';
 import type { ServerSettings } from './mcp-servers.ts';
 import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
+import { permissionContext } from './permission-context.ts';
 import { QueryEngine } from './query-engine.ts';
 import { openRequested } from './resume.ts';
+import { sandboxPolicy } from './sandbox-policy.ts';
+import { savePermissions } from './save-permissions.ts';
 import { SessionToolState } from './session.ts';
 import {
   type LoadedSettings,
   loadSettings,
+  managedSettingsFile,
   merged,
   type SettingSource,
   type Settings,
+  type SettingsPlace,
 } from './settings.ts';
+import { watchSettings } from './settings-refresh.ts';
 import { replaySnip } from './snip-replay.ts';
 import { checkOutputSchema } from './structured-output.ts';
 import { UsageError } from './usage-error.ts';
@@ -139,13 +143,15 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Writes nothing and asks no network.
  * @param environment `process.env` of the host; the names that are read stand in
  * `docs/environment.md`. Options and settings win over it.
+ * @param machine where an administrator's settings are; for tests.
  * @throws UsageError with cause and remedy in one line.
  */
 export async function engineFromOptions(
   options: Options,
   environment: Environment,
+  machine?: { readonly managedFile?: string },
 ): Promise<QueryEngine> {
-  const config = await configFromOptions(options, environment);
+  const config = await configFromOptions(options, environment, machine);
   // Last of all: from here on a session may be held, and only the engine gives it up again.
   const { home, cwd, journal: store } = config;
   return new QueryEngine({ ...config, ...(await openRequested(options, { home, cwd, store })) });
@@ -155,26 +161,28 @@ export async function engineFromOptions(
 export async function configFromOptions(
   options: Options,
   environment: Environment,
+  machine: { readonly managedFile?: string } = { managedFile: managedSettingsFile },
 ): Promise<QueryEngineConfig> {
   const cwd = folderNamed(options.cwd ?? process.cwd());
   const home = environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
   const sources = options.settingSources ?? ['user'];
-  const loaded = await loadSettings({
-    cwd,
-    home,
-    sources,
+  const place: SettingsPlace = {
+    ...{ ...machine, cwd, home, sources },
+    // Nobody has said whether this folder is trusted: what it forbids counts all the same.
+    guardsOnly: options.settingSources === undefined ? ['project', 'local'] : [],
     ...(options.settings === undefined ? {} : { flag: options.settings }),
-  });
+  };
+  const loaded = await loadSettings(place);
   const settings = merged(loaded);
   const model = modelAccess(options, { ...environment, ...options.env });
-  const env = { ...environment, ...options.env, ...settings.env };
+  const env = childEnvironment(environment, { byHost: options.env, bySettings: settings.env });
   const userSpecifiedModel = modelNamed(
     options.model ?? settings.model ?? environment.ANTHROPIC_MODEL,
     model,
   );
   refuseBudgetWithoutPrice(options, userSpecifiedModel);
   if (options.outputFormat) await checkOutputSchema(options.outputFormat.schema);
-  const permissions = permissionContext(options, loaded);
+  const permissions = permissionContext(options, loaded, cwd);
   const agents = Object.entries(options.agents ?? {}).map(([name, agent]) => ({ name, ...agent }));
   const mcpClients = await connectionsOf(options, environment, {
     ...{ cwd, env, readsProject: sources.includes('project') },
@@ -189,6 +197,7 @@ export async function configFromOptions(
   };
   return {
     ...given(options, settings),
+    ...guardsOf(place, loaded, settings, environment.HOME),
     cwd,
     home,
     env,
@@ -308,39 +317,20 @@ function folderNamed(cwd: string): string {
   throw new UsageError(`working folder ${folder} does not exist or is no folder`);
 }
 
-/** Rules with their source; the host's own count as flags. */
-function permissionContext(
-  options: Options,
+/** What watches over a session while it runs: its settings, its fence, what is kept of answers. */
+function guardsOf(
+  place: SettingsPlace,
   loaded: readonly LoadedSettings[],
-): ToolPermissionContext {
-  const settings = merged(loaded);
-  const mode = options.permissionMode ?? (settings.permissions?.defaultMode as PermissionMode);
-  if (mode === 'bypassPermissions' && !options.allowDangerouslySkipPermissions) {
-    throw new UsageError(
-      'bypassPermissions must be allowed twice: add --allow-dangerously-skip-permissions',
-    );
-  }
+  { sandbox }: Settings,
+  userHome: string | undefined,
+) {
+  const { cwd, home, sources } = place;
+  const policy = sandboxPolicy(sandbox, { cwd, home, userHome });
   return {
-    mode: mode ?? 'default',
-    isBypassAvailable: options.allowDangerouslySkipPermissions === true,
-    additionalDirectories: [
-      ...(options.additionalDirectories ?? []),
-      ...loaded.flatMap(({ settings: one }) => one.permissions?.additionalDirectories ?? []),
-    ],
-    rules: [
-      ...loaded.map(({ source, settings: { permissions } }) => ({
-        source,
-        allow: permissions?.allow ?? [],
-        deny: permissions?.deny ?? [],
-        ask: permissions?.ask ?? [],
-      })),
-      {
-        source: 'flag',
-        allow: options.allowedTools ?? [],
-        deny: options.disallowedTools ?? [],
-        ask: [],
-      },
-    ],
+    refreshSettings: watchSettings(place, loaded),
+    savePermissions: (updates: readonly PermissionUpdate[]) =>
+      savePermissions(updates, { cwd, home, sources }),
+    ...(policy ? { sandbox: policy } : {}),
   };
 }
 

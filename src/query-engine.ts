@@ -38,6 +38,7 @@ import { queryLimits } from './query-limits.ts';
 import { QueryScope } from './query-scope.ts';
 import { resultMessage, type TurnOutcome } from './result.ts';
 import { runQuery, safely } from './run-query.ts';
+import { sandboxWarnings } from './sandbox-policy.ts';
 import { openSession, type Session, SessionToolState } from './session.ts';
 import { withOwnCommands } from './session-commands.ts';
 import { type SessionServices, sessionServices } from './session-services.ts';
@@ -197,6 +198,7 @@ export class QueryEngine {
     const canUseTool = this.#wrapCanUseTool();
     const model = this.#resolveModel();
     const notices = await this.#openJournal();
+    await this.#lookAtSettings();
     const left = this.#takeUpWhatIsLeft(turn);
     await this.#servers.ready(this.#abortController.signal);
     await this.#buildSystemPrompt(model);
@@ -382,6 +384,19 @@ export class QueryEngine {
       commands: this.#commands(),
       signal: this.#abortController.signal,
     });
+  }
+
+  /** Files may have changed since the last turn; the fence is looked at before the first. */
+  async #lookAtSettings(): Promise<void> {
+    const { refreshSettings, sandbox, setAppState } = this.#config;
+    if (!this.#isStarted && sandbox) this.#untold.push(...(await sandboxWarnings(sandbox)));
+    if (!refreshSettings) return;
+    const { warnings, change } = await refreshSettings();
+    this.#untold.push(...warnings);
+    setAppState((previous) => ({
+      ...previous,
+      toolPermissionContext: change(previous.toolPermissionContext),
+    }));
   }
 
   /** 8. On disk before the first request: `--resume` finds it after a kill. Bare does not wait. */

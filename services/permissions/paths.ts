@@ -159,6 +159,15 @@ function literalRoot({ root, glob }: Anchored): Anchored {
   return { root: resolve(root, ...literal), glob: first < 0 ? '' : steps.slice(first).join('/') };
 }
 
+/** Where a pattern hides all there is: `//w/secret/**`. None for other wildcards. */
+export function placeHidden(pattern: string, place: Place): readonly string[] {
+  const whole = pattern.replace(/\/\*\*(\/\*)?$/, '');
+  if (magic.test(whole) || !whole.includes('/')) return [];
+  const readings = [anchor(whole, place)];
+  if (/^\/[^/]/.test(whole)) readings.push({ root: '/', glob: whole.slice(1) });
+  return readings.map((reading) => literalRoot(reading).root);
+}
+
 /**
  * For deny and ask rules: the path as written or the file that it means, against the pattern as
  * written or the place that it means. `/etc/x` is also read as absolute: who writes that in a deny

@@ -1,6 +1,6 @@
 /** For tools that search: which of the files that they find a deny rule hides. */
 import { guardPath } from './judge-paths.ts';
-import { diskFileSystem, type FileSystem } from './paths.ts';
+import { diskFileSystem, type FileSystem, placeHidden } from './paths.ts';
 import { rulesOf } from './rules.ts';
 import type { ToolPermissionContext } from './types.ts';
 
@@ -33,4 +33,18 @@ export function createReadGuard(
   const place = { cwd, root, home, fileSystem, seen: new Map() };
   const check = { rules, place, readable: [], editable: [] };
   return async (path) => (await guardPath(path, 'read', check)).kind !== 'deny';
+}
+
+/**
+ * Files and folders that deny rules for `Read` name as a whole: a sandbox can keep programs from
+ * them as well. Absolute; they need not exist.
+ */
+export function hiddenPlaces(
+  context: ToolPermissionContext,
+  { home, root }: { readonly home: string; readonly root: string },
+): readonly string[] {
+  const place = { cwd: root, root, home, fileSystem: diskFileSystem };
+  return rulesOf(context).deny.flatMap(({ tool, spec }) =>
+    tool === 'Read' && spec.kind === 'path' ? placeHidden(spec.pattern, place) : [],
+  );
 }

@@ -90,10 +90,19 @@ const neverWritten: readonly string[] = [
   ...['.zprofile', '.zshenv', '.zlogin', '.zlogout', '.ripgreprc'],
 ];
 
+export interface FencePlace {
+  readonly bwrap: string;
+  /** Absolute, as are all. */
+  readonly cwd: string;
+  readonly temporary: string;
+  /** Long results of this session: read-only, also where they lie in what is hidden. */
+  readonly results: string;
+}
+
 /** The same command behind the fence. Pure but for looking which of the paths exist. */
 export function fenced(
   { program, args }: Launch,
-  place: { readonly bwrap: string; readonly cwd: string; readonly temporary: string },
+  place: FencePlace,
   policy: SandboxPolicy,
 ): Launch {
   const writable = policy.writable.filter((folder) => kindOf(folder) === 'folder');
@@ -109,11 +118,16 @@ export function fenced(
       ...['--unsetenv', 'DBUS_SESSION_BUS_ADDRESS'],
       ...writable.flatMap((folder) => ['--bind', folder, folder]),
       ...writable.flatMap(protectedIn),
-      ...policy.hidden.flatMap(hide),
+      ...policy.hidden.filter((path) => !holdsAny(path, writable)).flatMap(hide),
+      ...['--ro-bind-try', place.results, place.results],
       ...['--chdir', place.cwd, program, ...args],
     ],
   };
 }
+
+/** A folder that is worked in is not hidden by hiding one above it. */
+const holdsAny = (path: string, folders: readonly string[]) =>
+  folders.some((folder) => `${folder}/`.startsWith(`${path}/`));
 
 const resolverFiles = ['/run/systemd/resolve', '/run/NetworkManager', '/run/resolvconf'].flatMap(
   (folder) => ['--ro-bind-try', folder, folder],

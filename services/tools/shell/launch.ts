@@ -12,13 +12,18 @@ export type ShellLaunch =
 export async function launchOf(
   command: string,
   cwd: string,
-  { sandbox, state }: Pick<ToolContext, 'sandbox' | 'state'>,
+  {
+    sandbox,
+    state,
+    resultsFolder: results,
+  }: Pick<ToolContext, 'sandbox' | 'state' | 'resultsFolder'>,
 ): Promise<ShellLaunch> {
   const launch: Launch = { program: 'bash', args: shellArguments(command) };
   if (!sandbox) return { ok: true, launch };
   const found = await sandboxState();
   if (found.isThere) {
-    const place = { bwrap: found.program, cwd, temporary: await temporaryFolder(state) };
+    const temporary = await temporaryFolder(state);
+    const place = { bwrap: found.program, cwd, temporary, results };
     return { ok: true, launch: fenced(launch, place, sandbox) };
   }
   if (!sandbox.isRequired) return { ok: true, launch };
