@@ -16,18 +16,31 @@ interface Link {
 export const emptyHistory: Cursor = { head: '0/', count: 0, tokens: 0 };
 
 export class MessageLog {
+  readonly #parentToolUseId: string | undefined;
   readonly #messages = new Map<string, LogMessage>();
   readonly #links = new Map<string, Link>();
   #chains = 1;
   /** The last history that was walked: the next one is usually the same and a little more. */
   #walked: { head: string; messages: readonly LogMessage[] } = { head: '0/', messages: [] };
 
+  /**
+   * @param parentToolUseId of an agent: the call that it works for. All that is put into its log
+   * belongs to that call, whoever says it.
+   */
+  constructor(parentToolUseId?: string) {
+    this.#parentToolUseId = parentToolUseId;
+  }
+
   /** Keeps what a message says. It is in no history yet. The same uuid again changes nothing. */
   put(message: LogMessage): LogMessage {
     const known = this.#messages.get(message.uuid);
     if (known) return known;
-    this.#messages.set(message.uuid, message);
-    return message;
+    const kept =
+      this.#parentToolUseId === undefined || message.parentToolUseId !== undefined
+        ? message
+        : { ...message, parentToolUseId: this.#parentToolUseId };
+    this.#messages.set(message.uuid, kept);
+    return kept;
   }
 
   /**

@@ -5,10 +5,12 @@
 import type { QueryLimits } from '../machines/limits.ts';
 import type { TerminalReason } from '../machines/reasons.ts';
 import type { Cursor, QueryState } from '../machines/state.ts';
+import type { AgentDefinition } from '../services/agents/agent-definition.ts';
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { Restored } from '../services/journal/restore.ts';
 import type { JournalStore, JournalWriter } from '../services/journal/store.ts';
+import type { ResourceAccess } from '../services/mcp/resources.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type { CanUseTool, ToolPermissionContext } from '../services/permissions/types.ts';
@@ -33,8 +35,22 @@ export interface AppState {
 export interface MCPServerConnection {
   readonly name: string;
   readonly status: 'connected' | 'failed' | 'pending' | 'needs-auth' | 'disabled';
-  readonly error?: string;
+  readonly error?: string | undefined;
   readonly tools: readonly Tool[];
+  /** Its prompts, as slash commands. */
+  readonly commands?: readonly Command[];
+  /** Present while it offers resources. */
+  readonly resources?: ResourceAccess | undefined;
+  /**
+   * Begins to connect. *Contract:* never rejects; resolves when it is known what the server offers,
+   * or when it was waited for long enough. Idempotent. The engine calls it when it is made, and
+   * waits for it in each turn. Absent: it is connected, or will never be.
+   */
+  connect?(): Promise<void>;
+  /** Tries again, whatever has happened before. *Contract:* never rejects. */
+  reconnect?(): Promise<void>;
+  /** Hears what people should know of it, from now on and what was not heard yet. */
+  listen?(tell: (text: string) => void): void;
   close(): Promise<void>;
 }
 
@@ -80,13 +96,7 @@ export type Command =
       readonly expand: (argument: string) => Promise<string>;
     };
 
-export interface AgentDefinition {
-  readonly name: string;
-  readonly description: string;
-  readonly prompt: string;
-  readonly tools?: readonly string[];
-  readonly model?: string;
-}
+export type { AgentDefinition };
 
 /** The answer to a question that a process asked before it died. */
 export interface OrphanedPermission {

@@ -18,6 +18,11 @@ export class OutputQueue<T> implements AsyncIterableIterator<T, void, undefined>
     this.#wakeReader?.();
   }
 
+  /** Nothing more is taken. */
+  get isOver(): boolean {
+    return this.#ended;
+  }
+
   /** Resolves when there is room again, and at the end. */
   room(): Promise<void> {
     if (this.#ended || this.#items.length < ITEMS_MAX) return Promise.resolve();

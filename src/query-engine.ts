@@ -426,7 +426,7 @@ export class QueryEngine {
         cwd,
         model,
         tools: this.#tools().map(({ name }) => name),
-        mcp_servers: this.mcpServers,
+        mcp_servers: this.mcpServers.map(({ tools: _, ...server }) => server),
         permissionMode: getAppState().toolPermissionContext.mode,
         slash_commands: this.#commands().map(({ name }) => name),
         agents: agents.map(({ name }) => name),

@@ -2,6 +2,8 @@
  * What the services of one query share: the session they work in, the turn they work for, and the
  * ways to the host that go around the chart.
  */
+import type { QueryEvent } from '../machines/events.ts';
+import type { AgentRunner } from '../services/agents/agent-runner.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { CanUseTool, PermissionDenial } from '../services/permissions/types.ts';
 import type { ToolExecutor } from '../services/tools/executor/index.ts';
@@ -22,6 +24,8 @@ export interface ScopeParts {
   readonly onDenied: (denial: PermissionDenial) => void;
   readonly canUseTool?: CanUseTool;
   readonly includePartialMessages: boolean;
+  /** Of an agent that is waited for: its questions stop the clock of its caller, too. */
+  readonly caller?: { readonly scope: QueryScope; readonly toolUseId: string };
 }
 
 export class QueryScope {
@@ -36,6 +40,13 @@ export class QueryScope {
   /** Ends the query as the host's abort does. Set when the chart runs. */
   interrupt: () => void = () => {};
   executor: ToolExecutor | undefined;
+  /** Who works on tasks that are given away. */
+  agents: AgentRunner | undefined;
+  /** Agents that this query waits for. */
+  readonly delegated = new Set<Promise<void>>();
+  readonly caller: ScopeParts['caller'];
+  /** To the chart, while the executor lives. */
+  tellChart: (event: QueryEvent) => void = () => {};
 
   constructor(parts: ScopeParts) {
     this.session = parts.session;
@@ -46,13 +57,20 @@ export class QueryScope {
     this.onDenied = parts.onDenied;
     this.canUseTool = parts.canUseTool;
     this.includePartialMessages = parts.includePartialMessages;
+    this.caller = parts.caller;
   }
 
   /** The same scope with other ways out. */
   with(parts: Partial<ScopeParts>): QueryScope {
-    const { canUseTool, ...same } = this;
-    const scope = new QueryScope({ ...same, ...(canUseTool ? { canUseTool } : {}), ...parts });
+    const { canUseTool, caller, ...same } = this;
+    const scope = new QueryScope({
+      ...same,
+      ...(canUseTool ? { canUseTool } : {}),
+      ...(caller ? { caller } : {}),
+      ...parts,
+    });
     scope.interrupt = this.interrupt;
+    scope.agents = this.agents;
     return scope;
   }
 
@@ -70,6 +88,17 @@ export class QueryScope {
     const signal = AbortSignal.timeout(BACKGROUND_HOOKS_MS);
     const options = matchQuery === undefined ? { signal } : { signal, matchQuery };
     void this.session.runHooks(event, fields, options).catch(() => {});
+  }
+
+  /** A person is asked, or has answered: whoever waits for this query waits for the person. */
+  passQuestion(event: QueryEvent): void {
+    if (!this.caller) return;
+    if (event.type !== 'person.asked' && event.type !== 'person.answered') return;
+    const { scope, toolUseId } = this.caller;
+    const question = `${toolUseId}/${event.question}`;
+    scope.tellChart(
+      event.type === 'person.asked' ? { ...event, question, toolUseId } : { ...event, question },
+    );
   }
 
   system(word: SystemWord): void {

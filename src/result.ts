@@ -19,6 +19,8 @@ const noError: readonly ResultReason[] = [
   'hook_stopped',
   'tool_deferred',
 ];
+/** The turn ended as it was meant to end. */
+export const isGoodEnding = (reason: ResultReason): boolean => noError.includes(reason);
 const subtypes: Partial<Record<ResultReason, SDKResultMessage['subtype']>> = {
   max_turns: 'error_max_turns',
   budget_exhausted: 'error_max_budget_usd',

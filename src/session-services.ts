@@ -64,7 +64,10 @@ export function sessionServices(
       log,
       tell,
       queued: () => takeQueued(session, current()),
-      contexts: () => current()?.executor?.takeContexts() ?? [],
+      contexts: () => [
+        ...(current()?.executor?.takeContexts() ?? []),
+        ...session.notices.splice(0),
+      ],
     }),
     stopHooks: createStopHooks({
       runHooks,

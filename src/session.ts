@@ -15,6 +15,7 @@ import {
   transcriptPath,
 } from '../services/journal/transcript.ts';
 import { MessageLog } from '../services/message-log.ts';
+import type { LogMessage } from '../services/messages.ts';
 import { defaultModel } from '../services/model/model-table.ts';
 import type { Usage } from '../services/model/types.ts';
 import { UsageMeter, type UsageSnapshot } from '../services/model/usage.ts';
@@ -24,6 +25,11 @@ import type { Tool, ToolState } from '../services/tools/tool.ts';
 import type { QueryEngineConfig } from './config.ts';
 import { PromptQueue } from './prompt-queue.ts';
 import { sessionHooks } from './session-hooks.ts';
+
+/** Dollars that this process has spent for a session, by whomever. */
+export interface Spending {
+  usd: number;
+}
 
 export interface Session {
   readonly id: string;
@@ -71,6 +77,12 @@ export interface Session {
   snipRequest: string | undefined;
   /** What is left of the task's tokens, once a summary has taken some of them out of sight. */
   taskBudgetRemaining: number | undefined;
+  /** One purse for the session and its agents. */
+  readonly spending: Spending;
+  /** How much of it this session's own queries know of. */
+  toldUsd: number;
+  /** To be read by the model at the next chance: tasks in the background that have ended. */
+  readonly notices: LogMessage[];
   /** Tools that were told to stop and have not stopped yet. */
   readonly stopping: Promise<void>[];
   /** What hooks say of themselves; set while somebody listens. */
@@ -152,6 +164,9 @@ export function openSession(
     lastRequest: undefined,
     snipRequest: undefined,
     taskBudgetRemaining: undefined,
+    spending: { usd: 0 },
+    toldUsd: 0,
+    notices: [],
     stopping: [],
     tellHost: () => {},
     onDiskFailure: () => {},
@@ -164,15 +179,24 @@ function beginOf({ resumed }: QueryEngineConfig) {
   if (!resumed) return {};
   const { restored, forkedFrom } = resumed;
   if (forkedFrom === undefined) return { isResumed: true, tip: restored.tip };
-  return { forkedFrom, begin: restored.messages };
+  return { forkedFrom, begin: restored.messages, replacements: restored.replacements };
 }
 
 /** Adds what a call has used. @returns its price, 0 when the model's price is not known. */
 export function bill(session: Session, model: string, usage: Usage): number {
   const usd = session.usage.add(model, usage);
+  session.spending.usd += usd ?? 0;
+  session.toldUsd += usd ?? 0; // by the event that brings the answer
   // At once, not with the result: a crash loses at most what the call that ran has cost.
   session.transcript.used(model, usage, usd);
   return usd ?? 0;
+}
+
+/** What others (agents, or who called this one) have spent since it was asked last. */
+export function takeSpentByOthers(session: Session): number {
+  const usd = session.spending.usd - session.toldUsd;
+  session.toldUsd = session.spending.usd;
+  return Math.max(0, usd);
 }
 
 /** A session-wide store for tools; `dispose` runs what each value asked for. */

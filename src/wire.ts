@@ -60,7 +60,12 @@ export interface SDKTombstone extends Envelope {
   readonly message: { readonly uuid: string };
 }
 
-type System<S extends string, T> = Envelope & { readonly type: 'system'; readonly subtype: S } & T;
+type System<S extends string, T> = Envelope & {
+  readonly type: 'system';
+  readonly subtype: S;
+  /** Of an agent's query: the call that it works for. */
+  readonly parent_tool_use_id?: string;
+} & T;
 
 interface HookFields {
   readonly hook_id: string;
@@ -81,7 +86,11 @@ export type SDKSystemMessage =
         readonly cwd: string;
         readonly model: string;
         readonly tools: readonly string[];
-        readonly mcp_servers: readonly { readonly name: string; readonly status: string }[];
+        readonly mcp_servers: readonly {
+          readonly name: string;
+          readonly status: string;
+          readonly error?: string;
+        }[];
         readonly permissionMode: string;
         readonly slash_commands: readonly string[];
         readonly agents: readonly string[];
@@ -153,6 +162,27 @@ export type SDKSystemMessage =
           readonly exit_code?: number;
           readonly outcome: 'success' | 'error' | 'cancelled';
         }
+    >
+  /** An agent begins to work on a task. The task has the id of the call that gave it away. */
+  | System<
+      'task_started',
+      {
+        readonly task_id: string;
+        readonly tool_use_id: string;
+        readonly description: string;
+        readonly task_type: 'local_agent';
+      }
+    >
+  | System<
+      'task_notification',
+      {
+        readonly task_id: string;
+        readonly tool_use_id: string;
+        readonly status: 'completed' | 'failed' | 'stopped';
+        /** Always empty: the answer is the call's result, or comes with a later message. */
+        readonly output_file: string;
+        readonly summary: string;
+      }
     >
   | System<
       'attachment',

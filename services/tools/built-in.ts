@@ -1,4 +1,6 @@
 /** The tools that come with the engine. Cheap: what they do is loaded when they are called. */
+import type { AgentDefinition } from '../agents/agent-definition.ts';
+import { agentTools } from '../agents/index.ts';
 import { isReadOnlyCommand } from '../permissions/shell/read-only.ts';
 
 import { fileTools } from './files/index.ts';
@@ -6,8 +8,14 @@ import { shellTools } from './shell/index.ts';
 import { todoWriteTool } from './todo-write.ts';
 import type { Tool } from './tool.ts';
 
-export const builtInTools = (): readonly Tool[] => [
+export interface BuiltInParts {
+  /** Whom a task can be given to, beside the agents that are always there. */
+  readonly agents?: readonly AgentDefinition[];
+}
+
+export const builtInTools = ({ agents }: BuiltInParts = {}): readonly Tool[] => [
   ...shellTools({ isReadOnlyCommand }),
   ...fileTools(),
   todoWriteTool,
+  ...agentTools(agents),
 ];

@@ -309,5 +309,71 @@ export const toolSchemas = {
       "shell_id"
     ],
     "additionalProperties": false
+  },
+  "Task": {
+    "type": "object",
+    "properties": {
+      "description": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 200,
+        "description": "The task in 3 to 5 words"
+      },
+      "prompt": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 200000,
+        "description": "The whole task: the agent knows nothing of this conversation"
+      },
+      "subagent_type": {
+        "description": "Name of the agent; default general-purpose",
+        "type": "string"
+      },
+      "run_in_background": {
+        "description": "Go on without waiting; the answer comes later",
+        "type": "boolean"
+      }
+    },
+    "required": [
+      "description",
+      "prompt"
+    ],
+    "additionalProperties": false
+  },
+  "TaskOutput": {
+    "type": "object",
+    "properties": {
+      "task_id": {
+        "type": "string",
+        "minLength": 1
+      },
+      "block": {
+        "description": "Wait for the end; default true",
+        "type": "boolean"
+      },
+      "timeout": {
+        "description": "Milliseconds; default 30000",
+        "type": "integer",
+        "minimum": 0,
+        "maximum": 600000
+      }
+    },
+    "required": [
+      "task_id"
+    ],
+    "additionalProperties": false
+  },
+  "TaskStop": {
+    "type": "object",
+    "properties": {
+      "task_id": {
+        "type": "string",
+        "minLength": 1
+      }
+    },
+    "required": [
+      "task_id"
+    ],
+    "additionalProperties": false
   }
 } as const satisfies Record<string, InputSchema>;

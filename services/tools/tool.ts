@@ -2,6 +2,7 @@
  * What a tool is. Built-in tools, tools of MCP servers and tools of a host are the same to the
  * executor.
  */
+import type { AgentRunner } from '../agents/agent-runner.ts';
 import type { ToolResultContent } from '../messages.ts';
 import type { SandboxPolicy } from '../sandbox/sandbox.ts';
 
@@ -69,6 +70,8 @@ export interface ToolContext {
   readonly sandbox?: SandboxPolicy;
   /** Something to show while a long call runs (`tool_progress`). */
   progress(gist: string): void;
+  /** Who works on tasks that are given away. Absent where nothing may be delegated any more. */
+  readonly agents?: AgentRunner;
 }
 
 /** Session-wide state of tools, by key, made on first use. `dispose` runs at the session's end. */

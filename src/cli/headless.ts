@@ -11,7 +11,7 @@ import { callHookOver, canUseToolOver } from './bindings.ts';
 import { type CliContext, closeEngine, exitCodes } from './context.ts';
 import { type ControlBody, ControlChannel, type Fields, isFields } from './control.ts';
 import { startHeartbeat } from './heartbeat.ts';
-import { HostServers } from './host-servers.ts';
+import { elicitOver, HostServers } from './host-servers.ts';
 import { type InitializeRequest, readInitialize } from './initialize.ts';
 import { initializeAnswer } from './initialize-answer.ts';
 import { permissionModeNamed, permissionModes } from './permission-modes.ts';
@@ -60,7 +60,6 @@ class HeadlessSession {
   #isStarting = false;
   #hasHeardHost = false;
   #lastState: 'idle' | 'running' | 'requires_action' = 'idle';
-  #lastInit: Extract<SDKMessage, { subtype: 'init' }> | undefined;
   #lastResult: Extract<SDKMessage, { type: 'result' }> | undefined;
   #wake: () => void = () => {};
 
@@ -75,12 +74,16 @@ class HeadlessSession {
         interrupt: (body) => this.#onInterrupt(body),
         set_permission_mode: (body) => this.#onSetPermissionMode(body),
         set_model: (body) => this.#onSetModel(body),
+        stop_task: async (body) => ({
+          stopped: (await this.#engineReady(undefined)).stopTask(String(body.task_id)),
+        }),
         cancel_async_message: (body) => this.#onCancelMessage(body),
         rewind_files: (body) => this.#onRewindFiles(body),
         get_context_usage: async () => ({
           ...(await (await this.#engineReady(undefined)).contextUsage()),
         }),
-        mcp_status: () => ({ mcpServers: this.#lastInit?.mcp_servers ?? [] }),
+        mcp_status: async () => ({ mcpServers: (await this.#engine)?.mcpServers ?? [] }),
+        mcp_reconnect: (body) => this.#onReconnect(body),
         mcp_message: (body) => this.#servers.onMessage(body),
       },
     });
@@ -237,7 +240,6 @@ class HeadlessSession {
   async #show(message: SDKMessage): Promise<void> {
     await this.#context.out.write(message);
     if (message.type === 'system') {
-      if (message.subtype === 'init') this.#lastInit = message;
       if (message.subtype === 'session_state_changed') this.#lastState = message.state;
     }
     if (message.type !== 'result') return;
@@ -279,6 +281,8 @@ class HeadlessSession {
         ...options,
         ...request?.options,
         ...(asksHost && { canUseTool: canUseToolOver(this.#channel) }),
+        ...(request && { onElicitation: elicitOver(this.#channel) }),
+        stderr: this.#context.debug,
         ...(mcpClients.length > 0 && { mcpClients }),
         ...(Object.keys(configured).length > 0 && { mcpServers: configured }),
       },
@@ -337,6 +341,16 @@ class HeadlessSession {
     const engine = await this.#engineReady(undefined);
     const options = { conversation: false, files: true, dryRun: body.dry_run === true };
     return { ...(await engine.rewind(message, options)) };
+  }
+
+  /** Connects a server of tools anew. */
+  async #onReconnect(body: ControlBody): Promise<Fields> {
+    const name = String(body.serverName);
+    const engine = await this.#engineReady(undefined);
+    if (!(await engine.reconnectMcpServer(name))) {
+      throw new UsageError(`mcp_reconnect: there is no server ${JSON.stringify(name)} to connect`);
+    }
+    return {};
   }
 
   async #onSetModel(body: ControlBody): Promise<Fields> {

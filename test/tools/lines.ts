@@ -7,7 +7,9 @@ const LINE_CHARS_MAX = 200;
 
 /** What a message says to the host. */
 export function lineOf(message: SDKMessage): string {
-  const line = wholeLineOf(message);
+  const whole = wholeLineOf(message);
+  const isOfAgent = 'parent_tool_use_id' in message && message.parent_tool_use_id;
+  const line = isOfAgent ? `agent: ${whole}` : whole;
   return line.length > LINE_CHARS_MAX ? `${line.slice(0, LINE_CHARS_MAX)}…` : line;
 }
 
@@ -75,6 +77,10 @@ function systemLine(message: Extract<SDKMessage, { type: 'system' }>): string {
       return `history_repaired ${message.repairs.join('; ')}`;
     case 'attachment':
       return `attachment ${message.attachment.type}`;
+    case 'task_started':
+      return `task_started ${message.description}`;
+    case 'task_notification':
+      return `task_notification ${message.summary}`;
     case 'token_budget':
       return `token_budget ${message.action} ${message.percentage} %`;
     default:

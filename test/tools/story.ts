@@ -164,7 +164,9 @@ async function run(story: Story, place: Place): Promise<Told> {
     history,
     requests: place.server.requestsOf('loop'),
     transitions: messages.flatMap((message) =>
-      message.type === 'system' && message.subtype === 'transition' ? [message.reason] : [],
+      message.type === 'system' && message.subtype === 'transition' && !message.parent_tool_use_id
+        ? [message.reason]
+        : [],
     ),
   };
 }

@@ -3,6 +3,7 @@
  * that listing the tools costs no zod. A tool with a zod schema is added to `inputs`.
  */
 import { z } from 'zod';
+import * as agents from '../../services/agents/inputs.ts';
 import * as files from '../../services/tools/files/inputs.ts';
 import * as shell from '../../services/tools/shell/inputs.ts';
 import { todoWriteInput } from '../../services/tools/todo-list.ts';
@@ -19,6 +20,9 @@ const inputs: Readonly<Record<string, z.ZodType>> = {
   Bash: shell.bashInput,
   BashOutput: shell.bashOutputInput,
   KillShell: shell.killShellInput,
+  Task: agents.taskInput,
+  TaskOutput: agents.taskOutputInput,
+  TaskStop: agents.taskStopInput,
 };
 
 /** Of `z.int()`: says nothing to a model and costs it a line each time. */
