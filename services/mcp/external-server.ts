@@ -355,7 +355,7 @@ export class ExternalServer {
     const before = this.#state;
     if (before.at === 'connected') return before.connection;
     if (before.at === 'lost' || before.at === 'failed') {
-      if (this.#restarts >= RESTARTS_IN_A_ROW_MAX) {
+      if (this.#restarts >= RESTARTS_IN_A_ROW_MAX && this.#options.config.type === 'stdio') {
         throw new Error(
           `MCP server ${this.name} has ended ${this.#restarts} times in a row and is not started again.`,
         );

@@ -40,10 +40,16 @@ export function failureOf(error: unknown, signal: AbortSignal): Failure {
   // The protocol says 404; many servers say 400 to a session that they do not know.
   if (status === 404 || status === 400) return { kind: 'sessionLost', why: message };
   if (typeof code === 'number') return { kind: 'refused', why: `MCP error ${code}: ${message}` };
-  const cause = error instanceof Error && error.cause ? fieldsOf(error.cause).message : undefined;
-  const why = [message || String(error), cause].filter(Boolean).join(': ');
+  const cause = error instanceof Error ? fieldsOf(error.cause) : {};
+  const why = [message || String(error), cause.message].filter(Boolean).join(': ');
+  if (neverConnected.has(cause.code)) return { kind: 'unsent', why };
   return { kind: isNetwork(error) ? 'unreachable' : 'refused', why };
 }
+
+/** No connection was made, so nothing was sent. */
+const neverConnected = new Set<unknown>([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
+]);
 
 /** `fetch` rejects with a TypeError whose cause is the socket's error. */
 const isNetwork = (error: unknown): boolean =>

@@ -92,6 +92,7 @@ function optionsOf(flags: Flags, cwd: string): Options {
     ...(flags.finishInterrupted && { finishInterrupted: true }),
     ...(flags.onUnknownOutcome && { onUnknownOutcome: flags.onUnknownOutcome }),
     ...(flags.sessionId !== undefined && { sessionId: flags.sessionId }),
+    ...(flags.strictMcpConfig && { strictMcpConfig: true }),
     ...(!flags.sessionPersistence && { persistSession: false }),
     ...(flags.bare && { bare: true }),
     ...(flags.verbose && { verbose: true }),

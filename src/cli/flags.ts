@@ -31,11 +31,7 @@ const ignoredFlags: readonly string[] = [
   'thinking-display',
   'workload',
 ];
-const ignoredSwitches: readonly string[] = [
-  'await-initialize',
-  'managed-settings-in-initialize',
-  'strict-mcp-config',
-];
+const ignoredSwitches: readonly string[] = ['await-initialize', 'managed-settings-in-initialize'];
 
 function positiveNumber(text: string): number {
   const value = Number(text);
@@ -139,6 +135,7 @@ export interface Flags {
   readonly finishInterrupted?: true;
   readonly onUnknownOutcome?: 'tell_model' | 'run_again' | 'ask';
   readonly sessionId?: string;
+  readonly strictMcpConfig?: boolean;
   /** `--no-session-persistence`. */
   readonly sessionPersistence: boolean;
   readonly bare?: true;
@@ -201,6 +198,7 @@ function makeCommand(): Command {
     ['tell_model', 'run_again', 'ask'],
   );
   add('--session-id <uuid>', 'the id of the new session');
+  add('--strict-mcp-config', 'only the servers of --mcp-config, never a .mcp.json');
   add('--no-session-persistence', 'write no transcript');
   add('--bare', 'for scripts: no waiting for the disk, no memory files');
   add('--verbose', 'accepted for other programs; stream-json is always complete');

@@ -1,6 +1,9 @@
 /** Tools that live in the host's process: connected before the first turn, so that it has them. */
+
+import type { ElicitationAnswer } from '../../services/mcp/elicitation.ts';
 import type { InProcessMcp, JsonRpcMessage } from '../../services/mcp/in-process.ts';
 import type { MCPServerConnection } from '../config.ts';
+import type { Options } from '../options.ts';
 import { VERSION } from '../version.ts';
 import { sendToHostServer } from './bindings.ts';
 import { type ControlBody, type ControlChannel, ControlError, type Fields } from './control.ts';
@@ -51,6 +54,27 @@ export class HostServers {
     return {};
   }
 }
+
+/**
+ * A server asks the person something: the host puts the question, as its `elicitation` callback
+ * answers it. A host that knows no such request answers with an error, which counts as declined.
+ */
+export const elicitOver =
+  (channel: ControlChannel): NonNullable<Options['onElicitation']> =>
+  async (question, { signal }) => {
+    const { serverName, message, mode, url, elicitationId, requestedSchema } = question;
+    const body = {
+      subtype: 'elicitation',
+      mcp_server_name: serverName,
+      message,
+      ...(mode !== undefined && { mode }),
+      ...(url !== undefined && { url }),
+      ...(elicitationId !== undefined && { elicitation_id: elicitationId }),
+      ...(requestedSchema !== undefined && { requested_schema: requestedSchema }),
+    };
+    // Its shape is checked where it is used.
+    return (await channel.request(body, signal)) as unknown as ElicitationAnswer;
+  };
 
 /** The tools are read at each use: the server may change its list. */
 const connectionOf = (server: InProcessMcp): MCPServerConnection => ({

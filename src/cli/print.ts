@@ -31,7 +31,11 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
   const { engineFromOptions } = await import('../options.ts');
   const servers = parts.mcpServers;
   const engine = await engineFromOptions(
-    { ...parts.options, ...(Object.keys(servers).length > 0 && { mcpServers: servers }) },
+    {
+      ...parts.options,
+      ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
+      stderr: context.debug,
+    },
     context.environment,
   );
   const watch = watchSignals(() => engine.interrupt());

@@ -65,10 +65,11 @@ describe('flags of the official SDK', () => {
         resume: 'r',
         continue: true,
         persistSession: false,
+        strictMcpConfig: true,
       },
     });
     expect(mcpConfig).toEqual(['{"mcpServers":{"a":{"command":"x"}}}']);
-    expect(ignored).toEqual(['betas', 'effort', 'thinking-display', 'strict-mcp-config']);
+    expect(ignored).toEqual(['betas', 'effort', 'thinking-display']);
   });
 
   it('an empty value is an empty list, not a list of nothing', () => {

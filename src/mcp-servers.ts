@@ -1,0 +1,133 @@
+/** Servers of tools by configuration: from files and options to connections. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HandleElicitation } from '../services/mcp/elicitation.ts';
+import { externalServer } from '../services/mcp/external-server.ts';
+import { InstanceServer, isServerInstance } from '../services/mcp/instance-server.ts';
+import { readServerConfig, type ServerConfig } from '../services/mcp/server-config.ts';
+import type { MCPServerConnection } from './config.ts';
+import { UsageError } from './usage-error.ts';
+import { VERSION } from './version.ts';
+
+/** The project's own servers, in the format that other programs share. */
+export const PROJECT_FILE = '.mcp.json';
+/** More than this is no such file. */
+const FILE_BYTES_MAX = 4 << 20;
+/** Longer names are cut in the names of the tools anyway. */
+const NAME_CHARS_MAX = 200;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Entries = Readonly<Record<string, unknown>>;
+
+export interface ServerSettings {
+  /** Absolute: where servers start, and what they are told as root. */
+  readonly cwd: string;
+  /** Of the session. `${NAME}` in entries is looked up here; a server sees a small part of it. */
+  readonly env: Environment;
+  readonly additionalDirectories: () => readonly string[];
+  /** The option `mcpServers`, or all `--mcp-config`. Wins over the project's file. */
+  readonly configured: Entries;
+  /** Does the host trust the project's own file? It names programs that are started. */
+  readonly readsProject: boolean;
+  /** Names that the host has connected itself. */
+  readonly known: ReadonlySet<string>;
+  readonly waitMs?: number;
+  readonly toolMs?: number;
+  readonly elicit?: HandleElicitation;
+  readonly onDebug?: (text: string) => void;
+}
+
+/**
+ * Checks everything and connects nothing: a connection begins when the engine asks for it.
+ * @throws UsageError naming file, place and remedy.
+ */
+export function mcpServers(settings: ServerSettings): readonly MCPServerConnection[] {
+  const { configured, readsProject, cwd, known, env } = settings;
+  const file = join(cwd, PROJECT_FILE);
+  const read = (entries: Entries, where: string) =>
+    Object.entries(entries).map(
+      ([name, entry]) => [name, checked(name, entry, where, env)] as const,
+    );
+  const servers = new Map([
+    ...(readsProject ? read(entriesOf(file), file) : []),
+    ...read(configured, 'mcpServers'),
+  ]);
+  return [...servers].flatMap(([name, config]) =>
+    known.has(name) ? [] : [connection(name, config, settings)],
+  );
+}
+
+function connection(
+  name: string,
+  config: ServerConfig,
+  settings: ServerSettings,
+): MCPServerConnection {
+  const { cwd, env, additionalDirectories, waitMs, toolMs, elicit, onDebug } = settings;
+  const times = toolMs === undefined ? {} : { toolMs };
+  if (config.type !== 'sdk') {
+    return externalServer({
+      ...{ name, config, cwd, env, clientVersion: VERSION, ...times },
+      roots: () => [cwd, ...additionalDirectories()],
+      ...(waitMs === undefined ? {} : { waitMs }),
+      ...(elicit ? { elicit } : {}),
+      ...(onDebug ? { onDebug } : {}),
+    });
+  }
+  const { instance } = config;
+  return isServerInstance(instance)
+    ? new InstanceServer({ ...{ name, instance, clientVersion: VERSION }, ...times })
+    : absent(name);
+}
+
+/** The host's own server of which only the name has come. */
+const absent = (name: string): MCPServerConnection => ({
+  name,
+  status: 'failed',
+  error: 'it lives in the host, which has not connected it',
+  tools: [],
+  close: async () => {},
+});
+
+/** `undefined` where there is no file. */
+function entriesOf(file: string): Entries {
+  const text = readIfThere(file);
+  if (text === undefined) return {};
+  let json: unknown;
+  try {
+    json = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw new UsageError(`${file}: not JSON (${(error as Error).message}): correct or remove it`);
+  }
+  const servers = isRecord(json) ? json.mcpServers : undefined;
+  if (isRecord(servers)) return servers;
+  throw new UsageError(`${file}: holds no "mcpServers" object: correct or remove it`);
+}
+
+function readIfThere(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new UsageError(`${file}: cannot be read (${code}): make it readable or remove it`);
+  }
+  if (text.length <= FILE_BYTES_MAX) return text;
+  throw new UsageError(`${file}: larger than ${FILE_BYTES_MAX} bytes: this lists no servers`);
+}
+
+function checked(name: string, entry: unknown, where: string, env: Environment): ServerConfig {
+  if (name.trim() === '' || name.length > NAME_CHARS_MAX) {
+    const quoted = JSON.stringify(name.slice(0, 40));
+    throw new UsageError(
+      `${where}: a server is named ${quoted}: use 1 to ${NAME_CHARS_MAX} characters`,
+    );
+  }
+  const result = readServerConfig(entry, env);
+  if (result.ok) return result.config;
+  const place = [name, result.place].filter(Boolean).join('.');
+  throw new UsageError(`${where}: ${place} ${result.why}`);
+}
+
+const isRecord = (value: unknown): value is Entries =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);

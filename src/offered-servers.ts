@@ -1,0 +1,65 @@
+/** What all servers of tools together add to a session, read at each use: they come and go. */
+import { resourceTools } from '../services/mcp/resources.ts';
+import type { Tool } from '../services/tools/tool.ts';
+import type { Command, MCPServerConnection } from './config.ts';
+
+/** A server as a host may show it. */
+export interface ServerReport {
+  readonly name: string;
+  readonly status: MCPServerConnection['status'];
+  readonly error?: string;
+  readonly tools: readonly { readonly name: string; readonly description: string }[];
+}
+
+export interface OfferedServers {
+  /** Resolves when all have been waited for, or at the abort. Immediate from the second turn on. */
+  ready(signal: AbortSignal): Promise<void>;
+  tools(): readonly Tool[];
+  commands(): readonly Command[];
+  report(): readonly ServerReport[];
+  reconnect(name: string): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Begins to connect them. @param tell hears what people should know. */
+export function offeredServers(
+  servers: readonly MCPServerConnection[],
+  tell: (text: string) => void,
+): OfferedServers {
+  for (const server of servers) server.listen?.(tell);
+  const connecting = Promise.all(servers.map((server) => server.connect?.()));
+  const overResources = resourceTools(() => servers);
+  return {
+    ready: (signal) => orAborted(connecting, signal),
+    tools: () => [
+      ...servers.flatMap(({ tools }) => tools),
+      ...(servers.some(({ resources }) => resources) ? overResources : []),
+    ],
+    commands: () => servers.flatMap(({ commands = [] }) => commands),
+    report: () =>
+      servers.map(({ name, status, error, tools }) => ({
+        ...{ name, status },
+        ...(error === undefined ? {} : { error }),
+        tools: tools.map((tool) => ({ name: tool.name, description: tool.description })),
+      })),
+    async reconnect(name) {
+      const server = servers.find((one) => one.name === name);
+      await server?.reconnect?.();
+      return server?.reconnect !== undefined;
+    },
+    async close() {
+      await Promise.allSettled(servers.map((server) => server.close()));
+    },
+  };
+}
+
+async function orAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  let onAbort = () => {};
+  const aborted = new Promise<void>((resolve) => {
+    onAbort = () => resolve();
+  });
+  signal.addEventListener('abort', onAbort, { once: true });
+  await Promise.race([work, aborted]);
+  signal.removeEventListener('abort', onAbort);
+}
