@@ -1,5 +1,6 @@
 /** From the chart's state to the request that it stands for. */
 import { outputCap, type QueryState } from '../machines/state.ts';
+import type { MessageLog } from '../services/message-log.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { ModelRequest, ThinkingConfig } from '../services/model/types.ts';
 import type { Session } from './session.ts';
@@ -11,7 +12,7 @@ const thinkingOff: ThinkingConfig = { type: 'disabled' };
  * those who only want to count it, or to share its beginning.
  */
 export function requestOf(session: Session, state: QueryState, signal: AbortSignal): ModelRequest {
-  const { log, config, systemPrompt, userContext, lastRequest, primaryModel } = session;
+  const { log, config, systemPrompt, userContext, primaryModel } = session;
   const { head } = state.history;
   const { taskBudget } = config;
   const remaining = session.taskBudgetRemaining;
@@ -21,7 +22,7 @@ export function requestOf(session: Session, state: QueryState, signal: AbortSign
   const model = hasFallenBack ? state.model : (session.chosenModel ?? state.model);
   return {
     messages: log.at(head),
-    ...(lastRequest?.chain === chainOf(head) ? { previousCount: lastRequest.count } : {}),
+    ...cacheCounts(session, state),
     systemPrompt,
     userContext,
     thinking: config.thinkingConfig ?? thinkingOff,
@@ -39,7 +40,36 @@ export function requestOf(session: Session, state: QueryState, signal: AbortSign
 /** The request is sent: the one after it keeps a cache breakpoint where this one ended. */
 export function noteRequest(session: Session, state: QueryState): void {
   const { head, count } = state.history;
-  session.lastRequest = { chain: chainOf(head), count, head };
+  const { lastRequest } = session;
+  const isRewritten = lastRequest !== undefined && lastRequest.chain !== chainOf(head);
+  const anchorCount = isRewritten ? lastRequest.count : lastRequest?.anchorCount;
+  session.lastRequest = { chain: chainOf(head), count, head, anchorCount };
+}
+
+/**
+ * Where the prompt cache is sure to find something: the end of the last request. When the past was
+ * rewritten since then, the place where the rewrite before that had ended is still the same, for
+ * stages work from the oldest on; and the end of the last request is where the next one will begin.
+ */
+function cacheCounts(
+  { log, lastRequest }: Session,
+  { history }: QueryState,
+): Pick<ModelRequest, 'previousCount' | 'anchorCount'> {
+  if (!lastRequest) return {};
+  const { chain, count: previousCount, anchorCount } = lastRequest;
+  if (
+    chain === chainOf(history.head) ||
+    isSameUpTo(log, lastRequest.head, history.head, anchorCount)
+  )
+    return { previousCount, ...(anchorCount === undefined ? {} : { anchorCount }) };
+  return { previousCount };
+}
+
+/** The past may be rewritten anywhere: after a summary nothing is where it was. */
+function isSameUpTo(log: MessageLog, before: string, after: string, count = 0): boolean {
+  const was = log.at(before);
+  const is = log.at(after);
+  return count > 0 && was.slice(0, count).every((message, at) => message === is[at]);
 }
 
 const chainOf = (head: string): string => head.slice(0, head.indexOf('/'));

@@ -71,7 +71,13 @@ export interface Session {
   autoCompactTracking: AutoCompactTracking | undefined;
   /** Where the last request of the loop ended: the next one keeps a cache breakpoint there. */
   lastRequest:
-    | { readonly chain: string; readonly count: number; readonly head: string }
+    | {
+        readonly chain: string;
+        readonly count: number;
+        readonly head: string;
+        /** Where the one before the last rewrite of the past ended. */
+        readonly anchorCount: number | undefined;
+      }
     | undefined;
   /** The host wants all before this message dropped: at the next iteration. */
   snipRequest: string | undefined;

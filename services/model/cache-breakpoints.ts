@@ -30,26 +30,31 @@ export interface OpenMessage {
 interface Place {
   readonly mark: CacheControl | undefined;
   readonly isNew: boolean;
+  /** Of ours, the lowest are set first; 0: the system prompt. */
+  readonly rank: number;
   readonly set: (mark: CacheControl | undefined) => void;
 }
 
 /**
  * Sets our breakpoints beside the caller's own. Too many of the caller's: the oldest go.
- * @param previousEnd the last block of the previous request, by identity.
+ * @param ends last blocks of earlier requests, by identity, the most useful first.
  */
 export function setBreakpoints(
   system: Anthropic.TextBlockParam[],
   messages: readonly OpenMessage[],
-  previousEnd: ContentBlock | undefined,
+  ends: readonly (ContentBlock | undefined)[],
 ): void {
-  const places = placesOf(system, messages, previousEnd);
+  const places = placesOf(system, messages, ends);
   const own = places.filter(({ mark }) => mark !== undefined);
   const fresh = places.filter(({ isNew }) => isNew);
   const end = places.findLast(({ isNew }) => isNew);
   // The end of the request always; then what the caller wants; then the rest, as far as it goes.
   const room = BREAKPOINTS_MAX - (end === undefined ? 0 : 1);
   const keptOwn = new Set(own.slice(Math.max(0, own.length - room)));
-  const others = fresh.filter((place) => place !== end).slice(0, room - keptOwn.size);
+  const others = fresh
+    .filter((place) => place !== end)
+    .toSorted((a, b) => a.rank - b.rank)
+    .slice(0, room - keptOwn.size);
   const keptFresh = new Set([...others, ...(end ? [end] : [])]);
   // An hour may not stand after five minutes: what comes before an hour becomes one, too.
   let needsHour = false;
@@ -64,15 +69,16 @@ export function setBreakpoints(
 function placesOf(
   system: Anthropic.TextBlockParam[],
   messages: readonly OpenMessage[],
-  previousEnd: ContentBlock | undefined,
+  ends: readonly (ContentBlock | undefined)[],
 ): readonly Place[] {
   const places: Place[] = [];
   if (system.length > 0) places.push(placeIn(system, system.length - 1, true));
   const last = lastMarkable(messages);
   for (const { content } of messages) {
     for (const [at, block] of content.entries()) {
-      const isEnd = block === last || (block === previousEnd && MARKABLE.has(block.type));
-      if (isEnd || markOf(block)) places.push(placeIn(content, at, isEnd));
+      const rank = MARKABLE.has(block.type) ? ends.indexOf(block) : -1;
+      const isEnd = block === last || rank >= 0;
+      if (isEnd || markOf(block)) places.push(placeIn(content, at, isEnd, rank + 1));
       if (block.type === 'tool_result' && typeof block.content === 'object') {
         places.push(...placesInside(content, at));
       }
@@ -93,15 +99,16 @@ function placesInside(content: ContentBlock[], at: number): readonly Place[] {
       const items = Array.isArray(now) ? now.with(innerAt, withMark(inner, undefined)) : now;
       content[at] = { ...rest, ...(items === undefined ? {} : { content: items }) };
     };
-    return [{ mark, isNew: false, set }];
+    return [{ mark, isNew: false, rank: 0, set }];
   });
 }
 
-function placeIn<B extends object>(blocks: B[], at: number, isNew: boolean): Place {
+function placeIn<B extends object>(blocks: B[], at: number, isNew: boolean, rank = 0): Place {
   const mark = markOf(blocks[at]);
   return {
     mark,
     isNew: isNew && mark === undefined,
+    rank,
     set: (next) => {
       blocks[at] = withMark(blocks[at] as B, next);
     },

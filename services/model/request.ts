@@ -42,9 +42,9 @@ export interface BuiltRequest {
 /** A request as it goes over the wire. */
 export function buildRequest(request: ModelRequest): BuiltRequest {
   const projection = projectMessages(request.messages, request);
-  const { messages, previousEnd } = projection;
+  const { messages, previousEnd, anchorEnd } = projection;
   const system = toSystem(request.systemPrompt);
-  setBreakpoints(system, messages, previousEnd);
+  setBreakpoints(system, messages, [previousEnd, anchorEnd]);
   const maxTokens = Math.max(1, Math.floor(request.maxTokens));
   const thinking = thinkingParam(request.thinking, request.model, maxTokens);
   const body = {
@@ -106,6 +106,8 @@ export interface Projection {
   readonly messages: OpenMessage[];
   /** The block with which the first `previousCount` entries end. */
   readonly previousEnd: ContentBlock | undefined;
+  /** … and with which the first `anchorCount` end. */
+  readonly anchorEnd: ContentBlock | undefined;
   /** The answer that is being worked on has had thinking that may not go to this model. */
   readonly lostThinking: boolean;
   /** Beside the newest call stood thinking that a rewrite of the past has made worthless. */
@@ -115,13 +117,15 @@ export interface Projection {
 /** History as the API takes it. Blocks are shared with the log: replace, never change them. */
 export function projectMessages(
   log: readonly LogMessage[],
-  options: Pick<ModelRequest, 'model' | 'previousCount' | 'userContext'>,
+  options: Pick<ModelRequest, 'model' | 'previousCount' | 'anchorCount' | 'userContext'>,
 ): Projection {
   const exchanges: Exchange[] = [emptyExchange()];
   let previousEnd: ContentBlock | undefined;
+  let anchorEnd: ContentBlock | undefined;
   for (const [at, message] of log.entries()) {
     add(exchanges, message, options.model);
     if (at + 1 === options.previousCount) previousEnd = endOf(exchanges);
+    if (at + 1 === options.anchorCount) anchorEnd = endOf(exchanges);
   }
   const messages: OpenMessage[] = [];
   for (const [at, exchange] of exchanges.entries()) {
@@ -133,6 +137,7 @@ export function projectMessages(
   return {
     messages,
     previousEnd,
+    anchorEnd,
     lostThinking: lostSinceThePrompt(exchanges),
     unboundBesideCall: exchanges.findLast(hasCall)?.isUnbound ?? false,
   };

@@ -36,6 +36,8 @@ export interface ModelRequest {
   readonly messages: readonly LogMessage[];
   /** Where the previous request of this query ended: gets a cache breakpoint too. */
   readonly previousCount?: number;
+  /** Where what was rewritten last ends: the next rewrite begins behind it. Gets one, too. */
+  readonly anchorCount?: number;
   readonly systemPrompt: readonly string[];
   /** Goes in front of the first user message. */
   readonly userContext?: string;

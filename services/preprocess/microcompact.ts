@@ -21,7 +21,10 @@ export interface MicrocompactDeps {
 
 /** Their results can be had again at any time. */
 const REREADABLE = new Set(['Read', 'Grep', 'Glob', 'WebFetch']);
-/** The newest results are what the model works with. */
+/**
+ * The newest results are what the model works with: so many, and the rest of their round as well, so
+ * that a change ends where a request has ended, and the prompt cache finds what comes before.
+ */
 const RESULTS_KEPT = 5;
 /** An old command output above this is cut to its head and tail. */
 const OUTPUT_CHARS_MAX = 10_000;
@@ -38,6 +41,8 @@ interface Entry {
   readonly name: string;
   /** The same for the same call. */
   readonly call: string;
+  /** Of the answer that has made the call. */
+  readonly round: string;
   readonly message: LogMessage;
   readonly text: string | undefined;
   readonly tokens: number;
@@ -64,10 +69,20 @@ const weight = (entry: Entry | undefined) => entry?.tokens ?? 0;
 const freedBy = ({ text = '', tokens }: Entry, shorter: string) =>
   Math.max(0, tokens * (1 - shorter.length / Math.max(1, text.length)));
 
+/** The results that are old enough: whole rounds of them. */
+const oldOf = (entries: readonly Entry[]) => {
+  const oldestKept = entries.at(-RESULTS_KEPT);
+  if (!oldestKept || entries.length <= RESULTS_KEPT) return [];
+  return entries.slice(
+    0,
+    entries.findIndex((entry) => entry.round === oldestKept.round),
+  );
+};
+
 /** What each old result becomes. Results with one text only; images are left to the API's count. */
 const shorten = (entries: readonly Entry[]): ReadonlyMap<Entry, string> => {
   const shorter = new Map<Entry, string>();
-  const old = entries.slice(0, -RESULTS_KEPT);
+  const old = oldOf(entries);
   const newest = new Map(entries.map((entry) => [entry.call, entry]));
   for (const entry of old) {
     const again = newest.get(entry.call);
@@ -80,7 +95,7 @@ const shorten = (entries: readonly Entry[]): ReadonlyMap<Entry, string> => {
   const rereadable = entries.filter((entry) => REREADABLE.has(entry.name) && !shorter.has(entry));
   const tokens = rereadable.reduce((sum, entry) => sum + entry.tokens, 0);
   if (tokens <= REREADABLE_TOKENS_MAX) return shorter;
-  for (const entry of rereadable.slice(0, -RESULTS_KEPT))
+  for (const entry of oldOf(rereadable))
     if (entry.text !== CLEARED && entry.text !== READ_AGAIN) shorter.set(entry, CLEARED);
   return shorter;
 };
@@ -91,7 +106,7 @@ export function createMicrocompact({ log, counter, tell, onCleared }: Microcompa
   /** Up to here it was not worth it. */
   let declined = '';
   let entries: Entry[] = [];
-  let calls = new Map<string, { readonly name: string; readonly call: string }>();
+  let calls = new Map<string, Pick<Entry, 'name' | 'call' | 'round'>>();
 
   const learn = (head: string) => {
     const fresh = log.since(looked, head);
@@ -102,7 +117,11 @@ export function createMicrocompact({ log, counter, tell, onCleared }: Microcompa
     }
     for (const message of fresh) {
       for (const { id, name, input } of callsOf(message))
-        calls.set(id, { name, call: `${name} ${JSON.stringify(input)}` });
+        calls.set(id, {
+          name,
+          call: `${name} ${JSON.stringify(input)}`,
+          round: message.apiId ?? message.uuid,
+        });
       const [block] = resultsOf(message);
       const made = block && calls.get(block.tool_use_id);
       if (!made || block.is_error || message.content.length !== 1) continue;

@@ -88,6 +88,36 @@ describe('the prefix of a long turn', () => {
     expect(cost / ideal).toBeLessThanOrEqual(COST_SHARE_MAX);
   }, 60_000);
 
+  it('is found again up to where old results were cleared before', async () => {
+    const told = await tell({
+      ...longTurn(12),
+      script: {
+        replies: [
+          computed(
+            ({ sequence }) =>
+              callTools(
+                Array.from({ length: 12 }, (_, n): [string, { at: string }] => [
+                  'Grep',
+                  { at: `${sequence}.${n}` },
+                ]),
+              ),
+            { times: 40 },
+          ),
+          say('at last'),
+        ],
+      },
+      config: () => ({
+        tools: [hostTool('Grep', ({ at }) => `${String(at)}: ${'so it is. '.repeat(100)}`)],
+      }),
+    });
+    const { cost, ideal } = told.server.cacheReport();
+    expect(
+      told.lines.filter((line) => line === 'context_edit microcompact').length,
+    ).toBeGreaterThan(2);
+    expect(told.requests).toHaveLength(41);
+    expect(cost / ideal).toBeLessThanOrEqual(COST_SHARE_MAX);
+  }, 60_000);
+
   it('… and with 14 calls in each round, which is more than the cache looks back', async () => {
     const told = await tell({
       ...longTurn(14),
