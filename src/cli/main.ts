@@ -32,8 +32,11 @@ async function main(): Promise<number> {
       const { runDemo } = await import('./demo.ts');
       return runDemo(argv.slice(1), contextOf(false));
     }
+    case 'doctor': {
+      const { runDoctor } = await import('./doctor.ts');
+      return runDoctor(argv.slice(1), contextOf(false));
+    }
     case 'inspect':
-    case 'doctor':
       throw new UsageError(`${command} is not there yet: see escapement --help for what is`);
     default:
       return runArguments();
@@ -60,8 +63,14 @@ async function runArguments(): Promise<number> {
     return runPrint({ ...invocation, mcpServers }, context);
   }
   if (invocation.kind === 'interactive') {
+    let { options } = invocation;
+    if (options.settingSources === undefined) {
+      const { askTrust } = await import('./ask-trust.ts');
+      const isTrusted = await askTrust(context, process.stdin);
+      if (isTrusted) options = { ...options, settingSources: ['user', 'project', 'local'] };
+    }
     const { runRepl } = await import('./repl/run-repl.ts');
-    return runRepl({ ...invocation, mcpServers }, context);
+    return runRepl({ ...invocation, options, mcpServers }, context);
   }
   const { runHeadless } = await import('./headless.ts');
   return runHeadless({ ...invocation, mcpServers }, context);
