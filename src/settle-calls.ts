@@ -2,6 +2,7 @@
  * Calls that were left open when a turn or a process ended are closed before the model is asked
  * again: run, when nothing can have happened yet or nothing can happen; else the model is told.
  */
+import type { QueryEvent } from '../machines/events.ts';
 import { type Fate, fateOf, type OpenCall, orphanTexts } from '../services/journal/open-calls.ts';
 import type { LogMessage } from '../services/messages.ts';
 import { amended, type DeferredCall } from '../services/tools/executor/index.ts';
@@ -139,7 +140,8 @@ function withInput(call: OpenCall, input: ToolInput, { session }: QueryScope): O
 
 async function run(calls: readonly OpenCall[], parts: SettleParts) {
   const { scope, config, services, signal, orphanedPermission: answer } = parts;
-  const executor = toolExecutor(answered(scope, answer), config, services, () => {});
+  const tell = (event: QueryEvent) => tellQuestions(event, scope);
+  const executor = toolExecutor(answered(scope, answer), config, services, tell);
   const stop = () => executor.discard();
   signal.addEventListener('abort', stop, { once: true });
   const messages: LogMessage[] = [];
@@ -162,6 +164,16 @@ async function run(calls: readonly OpenCall[], parts: SettleParts) {
   for (const message of contexts) show(message, scope);
   scope.session.stopping.push(executor.stop());
   return { messages, closed, deferred, contexts };
+}
+
+/** No chart runs yet that would say that a person is waited for. */
+function tellQuestions({ type }: QueryEvent, scope: QueryScope): void {
+  if (type === 'person.asked') {
+    scope.notify('permission_prompt', 'A tool call waits for you.');
+    scope.system({ subtype: 'session_state_changed', state: 'requires_action' });
+  } else if (type === 'person.answered') {
+    scope.system({ subtype: 'session_state_changed', state: 'running' });
+  }
 }
 
 /** A person has already answered for one of the calls: nobody is asked about it again. */

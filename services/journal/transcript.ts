@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { LogMessage } from '../messages.ts';
 import type { Usage } from '../model/types.ts';
+import type { Replacement } from '../preprocess/tool-result-budget.ts';
 import { type LineStamp, lineOf, SCHEMA, type Totals } from './records.ts';
 import type { JournalRecord, JournalWriter } from './store.ts';
 
@@ -68,6 +69,8 @@ export interface TranscriptOptions extends LineStamp {
   readonly isResumed?: boolean;
   /** Lines that a fork begins with, after the first. */
   readonly begin?: readonly LogMessage[];
+  /** What was decided about results among them. */
+  readonly replacements?: readonly Replacement[];
   readonly forkedFrom?: string;
   /** The store takes nothing any more. Told once, until it takes something again. */
   readonly onFailure: (error: Error) => void;
@@ -130,7 +133,8 @@ class JournalTranscript implements Transcript {
   }
 
   #begin(): void {
-    const { begin = [], sessionId, version, cwd, forkedFrom } = this.#options;
+    const { begin = [], replacements = [], forkedFrom } = this.#options;
+    const { sessionId, version, cwd } = this.#options;
     this.#write({
       type: 'escapement',
       schema: SCHEMA,
@@ -142,6 +146,7 @@ class JournalTranscript implements Transcript {
     });
     if (begin.length > 0) this.#tip = null;
     for (const message of begin) this.record(message);
+    for (const one of replacements) this.note('content-replacement', { ...one });
   }
 
   record(message: LogMessage): void {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { message, say, text, toolUse } from '../../../src/testing/index.ts';
-import { type CliBox, openCliBox } from '../../tools/cli.ts';
+import { type CliBox, openCliBox, type WireMessage } from '../../tools/cli.ts';
 
 let box: CliBox;
 afterEach(() => box.close());
@@ -18,7 +18,7 @@ const transcript = () => {
   const file = files.find((name) => name.endsWith(`${id}.jsonl`)) ?? '';
   return readFileSync(path.join(box.home, file), 'utf8').trimEnd().split('\n');
 };
-const isCall = (said: { message?: unknown }) => JSON.stringify(said).includes('"tool_use"');
+const isCall = (said: WireMessage) => JSON.stringify(said).includes('"tool_use"');
 
 it('of six processes at once on one session one wins; the others say why not', async () => {
   box = await openCliBox({

@@ -60,6 +60,16 @@ describe('going on with a session', () => {
       );
     expect(plain(after).slice(0, before.length)).toEqual(plain(before));
     expect(JSON.stringify(after)).not.toContain(big);
+    const fork = await place.run({
+      script: { replies: [say('fork')] },
+      options: { resume: first.sessionId, forkSession: true },
+    });
+    const ofFork = await place.run({
+      script: { replies: [say('fork')] },
+      options: { resume: fork.sessionId },
+    });
+    const last = ofFork.requests[0]?.body.messages as readonly unknown[];
+    expect(plain(last).slice(0, before.length)).toEqual(plain(before));
     expect(again.requests[0]?.body.system).toEqual(first.requests[0]?.body.system);
   });
 
