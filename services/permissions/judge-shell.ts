@@ -1,4 +1,5 @@
 /** What rules and mode say about a shell command: each command in it is judged by itself. */
+import { repositoryDoubt } from './git-repository.ts';
 import { byRule, guardGlob, guardPath, type PathCheck, permitPath } from './judge-paths.ts';
 import { absolute, type Place } from './paths.ts';
 import type { Rule } from './rules.ts';
@@ -149,6 +150,7 @@ async function permitCommand(
   if (rule) return allow(byRule('allow', rule));
   if (!isReadOnlyWords(command)) return ask(`no rule allows \`${shown(command)}\``);
   const verdicts: Verdict[] = [allow(`\`${shown(command)}\` changes nothing`)];
+  if (programOf(command.words) === 'git') verdicts.push(await permitGit(folders));
   for (const word of pathWords(command)) {
     const places = placesOf(word, folders);
     if (places.length === 0 || word.kind === 'unknown') {
@@ -159,6 +161,14 @@ async function permitCommand(
     }
   }
   return strictest(verdicts);
+}
+
+/** A git that only looks still runs what its repository tells it to. */
+async function permitGit(folders: Folders): Promise<Verdict> {
+  if (folders === 'unknown') return ask('in which repository git looks is not known');
+  const doubts = await Promise.all(folders.map(repositoryDoubt));
+  const doubt = doubts.find((one) => one !== undefined);
+  return doubt === undefined ? silent : ask(doubt);
 }
 
 /** Names that a glob finds lie below its part without wildcards. */

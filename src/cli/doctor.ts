@@ -45,7 +45,8 @@ export async function runDoctor(args: readonly string[], context: CliContext): P
   const findings = await examine(context);
   const width = Math.max(...findings.map(({ what }) => what.length));
   const lines = findings.map(
-    ({ kind, what, text }) => `${marks[kind]} ${what.padEnd(width)}  ${visible(text).replace(/\s+/g, ' ')}`,
+    ({ kind, what, text }) =>
+      `${marks[kind]} ${what.padEnd(width)}  ${visible(text).replace(/\s+/g, ' ')}`,
   );
   await context.out.writeText(`Escapement ${VERSION}\n${lines.join('\n')}\n`);
   return findings.some(({ kind }) => kind === 'bad') ? exitCodes.failed : exitCodes.good;
