@@ -3,9 +3,13 @@
  * `provide` gives them life.
  * A service that a host switches off is an identity service, never a missing edge.
  *
- * *Contract of all:* resolve or send domain events only. A rejection, a throw or a missed deadline
- * is a bug of the service and ends the query as `model_error`. Stop all work when the signal
- * aborts. Never change the state that was given.
+ * *Contract of all:* resolve or send domain events only. A rejection or a throw is a bug of the
+ * service and ends the query as `model_error`. Stop all work when the signal aborts. Never change
+ * the state that was given.
+ * A missed deadline ends it, too, where going on would be wrong: `legalize`, `switchModel` and
+ * `stopHooks`. Elsewhere the query does without: a stage or the attachments are skipped, a rung of
+ * the ladder (`stripMedia`, `drainCollapses`, `reactiveCompact`) has failed, calls that were not
+ * answered are answered as unknown, and a request that is late is tried again like any other.
  */
 import { fromCallback, fromPromise } from 'xstate';
 import type { DescribeCommand, QueryEvent, ToolCommand } from './events.ts';
