@@ -5,11 +5,11 @@
 import type { QueryEvent } from './events.ts';
 import {
   affordableTokens,
-  type FailureClass,
   type Flaw,
   flawOf,
   handedOver,
   isLoop,
+  isPassing,
   outputCap,
   type QueryState,
   raisedCap,
@@ -19,17 +19,6 @@ import {
 
 type Scope = { context: QueryState; event: QueryEvent };
 type Fact = (scope: Scope) => boolean;
-/** Worth another try as it is: nobody has said no. */
-const passing: readonly (FailureClass | undefined)[] = [
-  'stalled',
-  'truncated',
-  'timeout',
-  'connection',
-  'protocol',
-  'overloaded',
-  'rate_limited',
-  'server',
-];
 
 const facts = {
   /** Our own errands (summaries, hook agents): nothing is condensed for them, nobody objects. */
@@ -57,10 +46,11 @@ const facts = {
     !lowered &&
     w.fittingTokens < (cap ?? l.outputTokens),
   mayTryAgain: ({ context: { withheld: w, retryCount: n, limits: l } }) =>
-    passing.includes(w?.class) &&
-    !w?.isFinal &&
+    w !== undefined &&
+    isPassing(w) &&
+    !w.isFinal &&
     n < l.retriesMax &&
-    (w?.retryAfterMs ?? 0) <= l.retryAfterMaxMs,
+    (w.retryAfterMs ?? 0) <= l.retryAfterMaxMs,
   // an answer that ended
   toolsHandedOver: ({ context: c }) => handedOver(c),
   isFlawed: ({ context: c }) => flawOf(c) !== undefined,

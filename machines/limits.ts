@@ -9,7 +9,7 @@ const MINUTE = 60 * SECOND;
 /**
  * The longest timer there is. A longer one (`Infinity`) fires at once: setTimeout keeps 31 bits.
  */
-const LONGEST_MS = 2 ** 31 - 1;
+export const LONGEST_MS = 2 ** 31 - 1;
 /** No bound. Not `Infinity`: JSON would store that as null, and nothing is less than null. */
 export const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 

@@ -69,6 +69,18 @@ export interface Failure {
   /** The server said `x-should-retry: false`, or it cannot get better (a bad certificate). */
   readonly isFinal?: boolean;
 }
+const passing: readonly FailureClass[] = [
+  'stalled',
+  'truncated',
+  'timeout',
+  'connection',
+  'protocol',
+  'overloaded',
+  'rate_limited',
+  'server',
+];
+/** Worth another try as it is: nobody has said no. */
+export const isPassing = (failure: Failure) => passing.includes(failure.class);
 /** What a request is for. Only `main` and `subagent` compact, ask stop hooks, have a budget. */
 export type QuerySource =
   | 'main'

@@ -1,4 +1,5 @@
 /** The answer in a wanted shape: a tool whose input is the schema, and a strict look at it. */
+import { RESULT_CHARS_MAX } from '../services/tools/define-tool.ts';
 import type { Tool, ToolInput } from '../services/tools/tool.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -39,7 +40,7 @@ export function structuredOutputTool(wanted: Schema): Tool {
     description:
       'Gives the final answer in the shape that is wanted. Call it once, when the work is done.',
     inputSchema: { ...schema, type: 'object' },
-    maxResultSizeChars: 50_000,
+    maxResultSizeChars: RESULT_CHARS_MAX,
     parse: async (input) => {
       validator ??= compile(schema);
       const wrong = (await validator)(input);

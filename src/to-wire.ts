@@ -1,14 +1,8 @@
 /** Log messages and the chart's words, as the host hears them: the only place where they meet. */
 import type { LogMessage } from '../services/messages.ts';
 import type { Usage } from '../services/model/types.ts';
+import { noUsage } from '../services/model/usage.ts';
 import type { SDKAssistantMessage, SDKSystemMessage, SDKUserMessage } from './wire.ts';
-
-export const noUsage: Usage = {
-  input_tokens: 0,
-  output_tokens: 0,
-  cache_read_input_tokens: 0,
-  cache_creation_input_tokens: 0,
-};
 
 /** A finished block, or what is said to the model. */
 export function messageToWire(

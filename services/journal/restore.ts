@@ -2,22 +2,13 @@
  * A session as it stood when its last process ended. Read from the end, up to the newest summary
  * that the conversation goes on from: what is older costs nothing.
  */
-import type { ContinueReason } from '../../machines/reasons.ts';
+import { spendsTurn } from '../../machines/reasons.ts';
 import type { LogMessage } from '../messages.ts';
 import type { Usage } from '../model/types.ts';
 import type { Replacement } from '../preprocess/tool-result-budget.ts';
 import { type Branch, branchTo, type Node, withSiblings } from './branch.ts';
 import { isObject, messagesOf, SCHEMA, type Totals } from './records.ts';
 import type { JournalRecord, JournalStore } from './store.ts';
-
-/** These are bounded by `maxTurns`, over all processes that work on one turn. */
-const turnReasons: readonly ContinueReason[] = [
-  'next_turn',
-  'stop_hook_blocking',
-  'token_budget_continuation',
-  'structured_output_retry',
-];
-const spendsTurn = (reason: unknown) => turnReasons.some((known) => known === reason);
 
 /** How far a call came, as the ledger says. */
 export interface LedgerState {

@@ -1,6 +1,7 @@
 /**
  * A tool of an MCP server as a tool of ours. How the server is reached is somebody else's matter.
  */
+import { RESULT_CHARS_MAX } from '../tools/define-tool.ts';
 import type { ParsedInput, Tool, ToolContext, ToolInput } from '../tools/tool.ts';
 import { distinctName, externalToolName } from './names.ts';
 import { outputOf } from './result.ts';
@@ -29,8 +30,6 @@ export interface ExternalTools {
 
 /** Servers describe themselves at length; all descriptions are in every request. */
 const DESCRIPTION_CHARS_MAX = 4_000;
-/** The executor moves what is longer to a file. */
-const RESULT_CHARS_MAX = 50_000;
 /** A server with more tools than this is broken. */
 const TOOLS_MAX = 1_000;
 

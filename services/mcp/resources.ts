@@ -1,4 +1,5 @@
 /** Resources of servers, as two tools that are there when a server has some. */
+import { RESULT_CHARS_MAX } from '../tools/define-tool.ts';
 import type { Tool, ToolContext, ToolInput, ToolOutput } from '../tools/tool.ts';
 import { outputOf } from './result.ts';
 
@@ -16,7 +17,6 @@ export interface ResourceServer {
 }
 
 const DEADLINE_MS = 60_000;
-const RESULT_CHARS_MAX = 50_000;
 /** More are not worth the window; a server says how to find the others. */
 const RESOURCES_MAX = 500;
 

@@ -9,10 +9,10 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { StopReason } from '../../machines/state.ts';
 import type { ContentBlock, LogMessage, ToolUseBlock, Unreadable } from '../messages.ts';
+import { deepWellFormed, isWellFormed, wellFormed } from '../well-formed.ts';
 import { isRecord, readToolInput } from './tool-input.ts';
 import type { ModelEvent, Usage } from './types.ts';
 import { readUsage } from './usage.ts';
-import { deepWellFormed, isWellFormed, wellFormed } from './well-formed.ts';
 
 type RawEvent = Anthropic.RawMessageStreamEvent;
 

@@ -1,6 +1,7 @@
 /** An error for people: one clear line, without secrets, without a page of HTML. */
+
+import { wellFormed } from '../well-formed.ts';
 import type { ErrorFacts } from './classify.ts';
-import { wellFormed } from './well-formed.ts';
 
 /** A line that a terminal shows without wrapping three times. */
 const LINE_CHARS_MAX = 300;

@@ -11,12 +11,12 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { QuerySource } from '../../machines/state.ts';
 import type { ContentBlock, LogMessage, ToolResultBlock } from '../messages.ts';
 import type { Tool } from '../tools/tool.ts';
+import { deepWellFormed, isWellFormed, wellFormed } from '../well-formed.ts';
 import { type OpenMessage, setBreakpoints } from './cache-breakpoints.ts';
 import { isThinking, mayThinkWith } from './strip-signatures.ts';
 import { thinkingParam } from './thinking-param.ts';
 import { isRecord } from './tool-input.ts';
 import type { ModelRequest } from './types.ts';
-import { deepWellFormed, isWellFormed, wellFormed } from './well-formed.ts';
 
 /** What a request is for, told to gateways and test servers. */
 const PURPOSE_HEADER = 'x-escapement-purpose';

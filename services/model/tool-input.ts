@@ -3,7 +3,7 @@
  * a cut Edit or Bash looks whole; here a call is either exactly what the model sent or not run.
  */
 import type { ToolInput } from '../tools/tool.ts';
-import { deepWellFormed } from './well-formed.ts';
+import { deepWellFormed } from '../well-formed.ts';
 
 export type ReadInput =
   | { readonly ok: true; readonly input: ToolInput }

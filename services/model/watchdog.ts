@@ -3,6 +3,7 @@
  * knows no limit for any of these (its `timeout` ends with the headers), and it hides pings, so
  * bytes are watched below it (`watchBytes`) and events above it (`Watchdog`).
  */
+import { LONGEST_MS } from '../../machines/limits.ts';
 import type { FailureClass } from '../../machines/state.ts';
 
 /** All in ms. */
@@ -30,9 +31,6 @@ export const defaultWatchLimits: WatchLimits = {
   quietMs: 300_000,
   requestMs: 30 * 60_000,
 };
-
-/** setTimeout keeps 31 bits: a longer wait would be over at once. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** Ours, so that the classifier need not guess. */
 export class WatchError extends Error {

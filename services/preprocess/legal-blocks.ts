@@ -3,7 +3,7 @@
  * it may stand in. Thinking is never edited, only kept or left out whole.
  */
 import type { ContentBlock, LogMessage, ToolResultBlock, ToolUseBlock } from '../messages.ts';
-import { deepWellFormed } from '../model/well-formed.ts';
+import { deepWellFormed } from '../well-formed.ts';
 import { imageFacts, type MediaBlock, mediaSize, replaceMedia } from './media.ts';
 import { revise } from './revise.ts';
 

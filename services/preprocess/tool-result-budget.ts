@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MessageLog } from '../message-log.ts';
 import type { LogMessage, ToolResultBlock } from '../messages.ts';
+import { RESULT_CHARS_MAX } from '../tools/define-tool.ts';
 import { clipEnd } from '../tools/process/clip.ts';
 import { amount } from '../tools/text/amounts.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -49,8 +50,6 @@ export interface ToolResultBudgetDeps {
   readonly roundCharsMax?: number;
 }
 
-/** Of a tool that says nothing else, or is not there any more. */
-const RESULT_CHARS_MAX = 50_000;
 /** What one round may add: about a third of the smallest window that is in use. */
 const ROUND_CHARS_MAX = 200_000;
 /** Enough to see what it is. */
@@ -134,7 +133,7 @@ export function createToolResultBudget(deps: ToolResultBudgetDeps): Stage {
       return heard.flatMap((message) =>
         resultsOf(message).map((block): Result => {
           const name = names.get(block.tool_use_id) ?? '';
-          const charsMax = bounds.get(name) ?? RESULT_CHARS_MAX;
+          const charsMax = bounds.get(name) ?? RESULT_CHARS_MAX; // also of a tool that is gone
           return { message, block, chars: textOf(block).length, charsMax };
         }),
       );

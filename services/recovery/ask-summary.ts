@@ -1,7 +1,12 @@
 /** Asks a model for a summary: at most three requests, smaller each time it is too long. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { backoffMs, type QueryLimits } from '../../machines/limits.ts';
-import type { Failure, FailureClass, StopReason } from '../../machines/state.ts';
+import {
+  type Failure,
+  type FailureClass,
+  isPassing,
+  type StopReason,
+} from '../../machines/state.ts';
 import type { LogMessage } from '../messages.ts';
 import type { CallModel, ModelRequest, Usage } from '../model/types.ts';
 import { repairHistory } from '../preprocess/legal-history.ts';
@@ -62,16 +67,6 @@ const tooLong: readonly FailureClass[] = [
   'request_too_large',
   'output_cap_too_high',
 ];
-const passing: readonly FailureClass[] = [
-  'stalled',
-  'truncated',
-  'timeout',
-  'connection',
-  'protocol',
-  'overloaded',
-  'rate_limited',
-  'server',
-];
 
 /** A summary that must be shorter than this is none. */
 const SUMMARY_TOKENS_MIN = 1_024;
@@ -81,7 +76,7 @@ const judgeFailure = (failure: Failure): Reply => {
   if (failure.class === 'output_cap_too_high' && fittingTokens >= SUMMARY_TOKENS_MIN)
     return { kind: 'capTooHigh', fittingTokens, reason: failure.detail };
   if (tooLong.includes(failure.class)) return { kind: 'tooLong', reason: failure.detail };
-  if (passing.includes(failure.class)) return { kind: 'passing', failure };
+  if (isPassing(failure)) return { kind: 'passing', failure };
   return { kind: 'useless', fault: 'api', reason: failure.detail };
 };
 const useless = (reason: string): Reply => ({ kind: 'useless', fault: 'useless', reason });

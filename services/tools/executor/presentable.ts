@@ -1,5 +1,6 @@
 /** Makes what a tool gave back fit for a request: well-formed, not empty, not endless. */
 import type { ToolResultContent } from '../../messages.ts';
+import { wellFormed } from '../../well-formed.ts';
 import type { ToolOutput } from '../tool.ts';
 import type { Answer } from './answer.ts';
 
@@ -10,9 +11,6 @@ import type { Answer } from './answer.ts';
 const RESULT_CHARS_MAX = 10_000_000;
 /** Said in place of nothing: the API refuses an empty text. */
 const NO_OUTPUT = '(no output)';
-
-/** A lone surrogate makes the whole request invalid UTF-8. */
-export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\uFFFD');
 
 /**
  * A tool's output as an answer. *Contract:* never throws, whatever a tool of somebody else returns:

@@ -1,4 +1,5 @@
 /** Runs a tool so that it comes to an end: whatever the tool does, there is an answer. */
+import { LONGEST_MS } from '../../../machines/limits.ts';
 import type { ToolContext, ToolOutput } from '../tool.ts';
 import { type Answer, answers, late } from './answer.ts';
 import { onAbort, type ReadyCall } from './permit.ts';
@@ -6,8 +7,6 @@ import { presentable } from './presentable.ts';
 
 /** What a tool gets to stop by itself and say what it has, once it was told to. */
 const STOPPING_MS = 3_000;
-/** setTimeout keeps 31 bits; a longer wait would be none. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 type Settled =
   | { readonly kind: 'output'; readonly output: ToolOutput }

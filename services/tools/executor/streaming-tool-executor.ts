@@ -9,11 +9,11 @@
 import type { QueryEvent, ToolCommand } from '../../../machines/events.ts';
 import type { LogMessage, ToolUseBlock } from '../../messages.ts';
 import { loadShellParser } from '../../permissions/shell/parser.ts';
+import { wellFormed } from '../../well-formed.ts';
 import type { Tool, ToolInput } from '../tool.ts';
 import { type Answer, answers, bounded, fingerprintOf, resultMessage, textOf } from './answer.ts';
 import type { ExecutorDeps } from './deps.ts';
 import { parseInput, type ReadyCall } from './permit.ts';
-import { wellFormed } from './presentable.ts';
 import { type Entry, freshRound, placeOf, type Round } from './round.ts';
 import { isSafe, type Outcome, runCall, type Slot } from './run-call.ts';
 import { goesOnAlone, startable } from './schedule.ts';

@@ -1,7 +1,7 @@
 /** The one way in which Write, Edit and MultiEdit change a file. */
 import type { BigIntStats } from 'node:fs';
+import { wellFormed } from '../../well-formed.ts';
 import { sizeOf } from '../text/amounts.ts';
-import { wellFormed } from '../text/well-formed.ts';
 import type { ToolContext } from '../tool.ts';
 import { type DecodedText, decodeText, encodeText } from './encoding.ts';
 import { fileStateOf, fingerprintOf, hashOf, isSameContent } from './file-state.ts';

@@ -2,7 +2,7 @@
  * Text of a file and back. *Contract:* what is decoded and not changed is encoded to the same
  * bytes; what can not be kept is refused, never replaced.
  */
-import { wellFormed } from '../text/well-formed.ts';
+import { wellFormed } from '../../well-formed.ts';
 import { done, fault, type Outcome } from './outcome.ts';
 import { decodeWindows1252, encodeWindows1252 } from './windows-1252.ts';
 

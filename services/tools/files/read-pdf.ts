@@ -1,6 +1,6 @@
+import { wellFormed } from '../../well-formed.ts';
 import { failed } from '../define-tool.ts';
 import { amount, countOf, sizeOf } from '../text/amounts.ts';
-import { wellFormed } from '../text/well-formed.ts';
 import type { ToolOutput } from '../tool.ts';
 import { fingerprintOf, hashOf } from './file-state.ts';
 import { PDF_BYTES_MAX, PDF_PAGES_MAX, PDF_TEXT_BYTES_MAX, PDF_TEXT_PAGES_MAX } from './limits.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { wellFormed } from '../../well-formed.ts';
 import { failed } from '../define-tool.ts';
 import { amount, countOf } from '../text/amounts.ts';
 import { numberLines } from '../text/number-lines.ts';
-import { wellFormed } from '../text/well-formed.ts';
 import type { ToolOutput } from '../tool.ts';
 import { decodeText, formatOf, streamDecoder, type TextFormat } from './encoding.ts';
 import { type Fingerprint, fingerprintOf, hashOf } from './file-state.ts';

@@ -1,5 +1,5 @@
+import { wellFormed } from '../../well-formed.ts';
 import { clipEnd } from '../process/clip.ts';
-import { wellFormed } from '../text/well-formed.ts';
 import { globsOfType } from './file-types.ts';
 import { GREP_COLLECTED_CHARS_MAX, GREP_COLLECTED_MAX, GREP_LINE_CHARS_MAX } from './limits.ts';
 import { done, fault, type Outcome } from './outcome.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { forbidsRetry, jitter, retryAfterMs } from '../../../services/model/backoff.ts';
 import { classify } from '../../../services/model/classify.ts';
-import { isWellFormed } from '../../../services/model/well-formed.ts';
+import { isWellFormed } from '../../../services/well-formed.ts';
 
 const NOW_MS = Date.parse('2026-11-30T12:00:00Z');
 const of = (error: unknown) => classify(error, { nowMs: NOW_MS, random: 0.5 });

@@ -3,7 +3,7 @@
  * server looks at the next request), and a session that goes on.
  */
 import { describe, expect, it } from 'vitest';
-import { isWellFormed } from '../../../services/model/well-formed.ts';
+import { isWellFormed } from '../../../services/well-formed.ts';
 import {
   type MessageReply,
   message,

@@ -1,6 +1,6 @@
 /** What goes back to the model: nothing empty, nothing half, thinking as it came. */
 import { describe, expect, it } from 'vitest';
-import { isWellFormed } from '../../../services/model/well-formed.ts';
+import { isWellFormed } from '../../../services/well-formed.ts';
 import {
   callTool,
   message,

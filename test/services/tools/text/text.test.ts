@@ -5,7 +5,7 @@ import { cutLine } from '../../../../services/tools/text/cut-line.ts';
 import { headAndTail } from '../../../../services/tools/text/head-and-tail.ts';
 import { numberLines } from '../../../../services/tools/text/number-lines.ts';
 import { oneLine } from '../../../../services/tools/text/one-line.ts';
-import { wellFormed } from '../../../../services/tools/text/well-formed.ts';
+import { wellFormed } from '../../../../services/well-formed.ts';
 import { isWellFormed } from '../files/kit.ts';
 
 describe('CONT-07 a cut is between graphemes', () => {
