@@ -86,6 +86,19 @@ const colors: Readonly<Record<CategoryId, string>> = {
   free_space: 'promptBorder',
 };
 const GRID_SIDE = 10;
+/** More of them would say less. */
+const LARGEST_PARTS = 3;
+const partNames: Readonly<Record<Category, string>> = {
+  fixed: 'system prompt and tools',
+  prompts: 'prompts',
+  answers: 'answers',
+  thinking: 'thinking',
+  calls: 'tool calls',
+  results: 'tool results',
+  media: 'images and documents',
+  notes: 'notes beside the prompts',
+  summaries: 'summaries',
+};
 const MCP_NAME = /^mcp__(.+?)__/;
 
 /**
@@ -98,6 +111,16 @@ export function newestHead({ log, lastRequest }: Session, head: string): string 
   const since = log.since(lastRequest.head, head).length;
   const goesOn = log.depthOf(lastRequest.head) + since === log.depthOf(head);
   return goesOn ? head : lastRequest.head;
+}
+
+/** What a history is full of, in a sentence. */
+export function largestParts({ tokens }: Session, head: string): string {
+  const parts = Object.entries(tokens.breakdown(head)) as [Category, number][];
+  const largest = parts
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, LARGEST_PARTS)
+    .map(([category, size]) => `${partNames[category]} about ${size}`);
+  return `The prompt has about ${tokens.estimate(head)} tokens: ${largest.join(', ')}.`;
 }
 
 /** @param head the history that would be sent. */

@@ -2,6 +2,7 @@
 
 import type { TerminalReason } from '../machines/reasons.ts';
 import type { QueryResult } from '../machines/state.ts';
+import { largestParts } from './context-usage.ts';
 import type { Session } from './session.ts';
 import type { Turn } from './turn.ts';
 import type { ResultReason, SDKResultMessage } from './wire.ts';
@@ -54,7 +55,7 @@ export function resultMessage(
     is_error: isError,
     terminal_reason: reason,
     result: outcome.kind === 'answered' ? outcome.text : textOf(turn),
-    errors: isError ? errorsOf(turn, outcome, reason) : [],
+    errors: isError ? errorsOf(turn, outcome, reason, session) : [],
     stop_reason: result?.stopReason ?? null,
     ...(result?.failure?.status === undefined ? {} : { api_error_status: result.failure.status }),
     num_turns: result?.answerCount ?? 0,
@@ -91,9 +92,19 @@ const textOf = (turn: Turn): string =>
     ? JSON.stringify(turn.structuredOutput)
     : turn.keptText;
 
-function errorsOf(turn: Turn, outcome: TurnOutcome, reason: ResultReason): readonly string[] {
+/** A person can do something about a full window only when it is said with what it is full. */
+const ofSize: readonly ResultReason[] = ['blocking_limit', 'rapid_refill_breaker'];
+
+function errorsOf(
+  turn: Turn,
+  outcome: TurnOutcome,
+  reason: ResultReason,
+  session: Session,
+): readonly string[] {
   if (outcome.kind === 'setupFailed') {
     return [outcome.error instanceof Error ? outcome.error.message : String(outcome.error)];
   }
-  return turn.errors.length > 0 ? turn.errors : [sentences[reason] ?? `Ended: ${reason}.`];
+  const said = turn.errors.length > 0 ? turn.errors : [sentences[reason] ?? `Ended: ${reason}.`];
+  if (outcome.kind !== 'queried' || !ofSize.includes(reason)) return said;
+  return [...said, largestParts(session, outcome.result.history.head)];
 }
