@@ -110,7 +110,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     const ending = transport instanceof StdioTransport ? transport.ending : undefined;
     await close();
     if (ending === undefined || signal.aborted) throw error;
-    throw new Error(`the server did not start: ${ending}`, { cause: error });
+    throw new Error(`it did not start: ${ending}`, { cause: error });
   }
   return connected(client, close);
 }

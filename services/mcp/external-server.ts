@@ -163,9 +163,12 @@ export class ExternalServer {
   }
 
   #warn(text: string): void {
-    const said = `MCP server ${this.name} ${text}`;
-    if (this.#tell) this.#tell(said);
-    else this.#untold.push(said);
+    this.#say(`MCP server ${this.name} ${text}`);
+  }
+
+  #say(text: string): void {
+    if (this.#tell) this.#tell(text);
+    else this.#untold.push(text);
   }
 
   // ── connecting ──
@@ -238,8 +241,7 @@ export class ExternalServer {
   #take({ listedTools, listedPrompts }: Lists): void {
     const { name, toolMs = TOOL_MS } = this.#options;
     const made = externalTools(name, listedTools, this.#call, toolMs);
-    for (const warning of made.warnings)
-      this.#warn(warning.replace(`MCP server ${name}`, '').trim());
+    for (const warning of made.warnings) this.#say(warning);
     this.#tools = made.tools;
     this.#commands = promptCommands(name, listedPrompts, async (prompt, input) =>
       (await this.#live(this.#ending.signal)).getPrompt(prompt, input),

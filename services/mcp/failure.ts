@@ -40,7 +40,7 @@ export function failureOf(error: unknown, signal: AbortSignal): Failure {
   // The protocol says 404; many servers say 400 to a session that they do not know.
   if (status === 404 || status === 400) return { kind: 'sessionLost', why: message };
   if (typeof code === 'number') return { kind: 'refused', why: `MCP error ${code}: ${message}` };
-  const cause = error instanceof Error ? fieldsOf(error.cause) : {};
+  const cause = error instanceof TypeError ? fieldsOf(error.cause) : {};
   const why = [message || String(error), cause.message].filter(Boolean).join(': ');
   if (neverConnected.has(cause.code)) return { kind: 'unsent', why };
   return { kind: isNetwork(error) ? 'unreachable' : 'refused', why };
@@ -51,7 +51,7 @@ const neverConnected = new Set<unknown>([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
 ]);
 
-/** `fetch` rejects with a TypeError whose cause is the socket's error. */
+/** `fetch` rejects with a TypeError whose cause is the socket's error; a gateway has a status. */
 const isNetwork = (error: unknown): boolean =>
   error instanceof TypeError || fieldsOf(error).status !== undefined;
 

@@ -1,0 +1,53 @@
+/** Messages out of bytes, however they are cut and whatever stands between them. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { createJsonLines } from '../../../services/mcp/json-lines.ts';
+
+const read = (chunks: readonly Uint8Array[], lineBytesMax?: number) => {
+  const messages: unknown[] = [];
+  const noise: string[] = [];
+  const hear = createJsonLines({
+    onMessage: (message) => messages.push(message),
+    onNoise: (line) => noise.push(line),
+    ...(lineBytesMax === undefined ? {} : { lineBytesMax }),
+  });
+  for (const chunk of chunks) hear(chunk);
+  return { messages, noise };
+};
+
+it('every message comes once and in order, wherever the bytes are cut (property)', () => {
+  const message = fc.record({ jsonrpc: fc.constant('2.0'), text: fc.string({ unit: 'binary' }) });
+  const garbage = fc.string({ maxLength: 30 }).map((text) => text.replaceAll('\n', ' '));
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(message, garbage)),
+      fc.array(fc.nat({ max: 40 })),
+      (lines, cuts) => {
+        const texts = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
+        const bytes = Buffer.from(texts.map((text) => `${text}\n`).join(''));
+        const chunks: Uint8Array[] = [];
+        let from = 0;
+        for (const size of cuts) {
+          chunks.push(bytes.subarray(from, from + size));
+          from += size;
+        }
+        chunks.push(bytes.subarray(from));
+        const wanted = lines.filter((line) => typeof line !== 'string');
+        expect(read(chunks).messages).toEqual(JSON.parse(JSON.stringify(wanted)));
+      },
+    ),
+  );
+});
+
+it('a line without an end is dropped at its bound, and the next one is read', () => {
+  const { messages, noise } = read(
+    [
+      Buffer.from('x'.repeat(60)),
+      Buffer.from('y'.repeat(60)),
+      Buffer.from('\n{"jsonrpc":"2.0"}\n'),
+    ],
+    100,
+  );
+  expect(messages).toEqual([{ jsonrpc: '2.0' }]);
+  expect(noise).toEqual(['a line of more than 100 bytes was dropped']);
+});

@@ -1,0 +1,135 @@
+/** Servers that are slow, silent, loud, or die. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { call, connected, freshFolder, odd, serverFor, textOf } from './kit.ts';
+
+const elapsed = async (work: Promise<unknown>): Promise<number> => {
+  const since = performance.now();
+  await work.catch(() => {});
+  return performance.now() - since;
+};
+
+describe('MCP-04 a server that hangs or dies in a call', () => {
+  it.each([
+    ['sleep', {}],
+    ['half', {}],
+  ])('%s: an error in time, and other servers go on', async (name, input) => {
+    const { call } = await connected(odd(), { toolMs: 300 });
+    const other = await connected(odd());
+    const hanging = call(name, input);
+    const failure = expect(hanging).rejects.toThrow(/no answer within 0.3 s.*not known/);
+    expect(textOf(await other.call('echo', { a: 1 }))).toBe('echo {"a":1}');
+    await failure;
+  });
+
+  it('1 MB for a server that does not read: an error in time', async () => {
+    const { call } = await connected(odd(), { toolMs: 300 });
+    await expect(call('deaf')).rejects.toThrow(/no answer/);
+    await expect(call('echo', { big: 'x'.repeat(1_000_000) })).rejects.toThrow(/no answer/);
+  });
+
+  it('a server that dies: an error at once, and the next call has a new one', async () => {
+    const pidFile = join(freshFolder(), 'pids');
+    const { server, call, told } = await connected(odd({ pidFile }));
+    const dying = call('die');
+    await expect(dying).rejects.toThrow(/ended during the call \(exit code 1\)\. Whether the call/);
+    expect(server).toMatchObject({ status: 'failed', error: 'exit code 1' });
+    expect(server.tools.length).toBeGreaterThan(0);
+    expect(told).toEqual([expect.stringMatching(/has ended \(exit code 1\): it is started again/)]);
+    expect(textOf(await call('echo'))).toBe('echo {}');
+    expect(server.status).toBe('connected');
+    expect(readFileSync(pidFile, 'utf8').trim().split('\n')).toHaveLength(2);
+  });
+
+  it('a server that dies at each call is not started for ever', async () => {
+    const pidFile = join(freshFolder(), 'pids');
+    const { call } = await connected(odd({ pidFile }));
+    let last: unknown;
+    for (let tries = 0; tries < 8; tries++) {
+      await call('die').catch((error: unknown) => {
+        last = error;
+      });
+    }
+    expect(String(last)).toMatch(/has ended 5 times in a row and is not started again/);
+    expect(readFileSync(pidFile, 'utf8').trim().split('\n')).toHaveLength(6);
+  });
+
+  it('an abort ends the call at once, and the server is told', async () => {
+    const { call } = await connected(odd());
+    const controller = new AbortController();
+    const sleeping = call('sleep', {}, { signal: controller.signal });
+    setTimeout(() => controller.abort(), 50);
+    expect(await elapsed(sleeping)).toBeLessThan(1_000);
+    await expect(sleeping).rejects.toThrow('The call was cancelled.');
+    expect(JSON.parse(textOf(await call('cancelled')))).toHaveLength(1);
+  });
+
+  it('log lines and garbage on stdout do not end the connection', async () => {
+    const { call, debug } = await connected(odd({ noise: true }));
+    expect(textOf(await call('echo'))).toBe('echo {}');
+    expect(debug.join('\n')).toContain('INFO got a message');
+  });
+
+  it('the words of an error of the protocol reach the model', async () => {
+    const { call } = await connected(odd());
+    await expect(call('throw')).rejects.toThrow('MCP error -32000: disk on fire');
+  });
+});
+
+describe('a server that does not come', () => {
+  it('a missing program is a status with its cause', async () => {
+    const { server, told } = serverFor({ ...odd(), command: 'no-such-program-at-all' });
+    await server.connect();
+    expect(server.status).toBe('failed');
+    expect(told).toEqual([
+      'MCP server srv cannot be used: it did not start: no-such-program-at-all was not found',
+    ]);
+    await server.close();
+  });
+
+  it('one that ends at once says how; its stderr is for whoever looks for the fault', async () => {
+    const { server, debug } = serverFor(odd({ refuse: true }));
+    await server.connect();
+    expect(server.error).toBe('it did not start: exit code 3');
+    expect(debug.join('\n')).toContain('no licence');
+  });
+
+  it('a slow one holds nobody up, and its tools come later', async () => {
+    const { server, told } = serverFor(odd({ start: 600 }), { waitMs: 100 });
+    expect(await elapsed(server.connect())).toBeLessThan(500);
+    expect([server.status, server.tools]).toEqual(['pending', []]);
+    expect(told[0]).toMatch(/is not ready after 0.1 s \(MCP_TIMEOUT\)/);
+    await expect.poll(() => server.status, { timeout: 8_000 }).toBe('connected');
+    expect(told.at(-1)).toMatch(/is ready now: \d+ tools/);
+    expect(textOf(await call(server, 'echo'))).toBe('echo {}');
+  });
+
+  it('one that never answers goes with the session', async () => {
+    const { server } = serverFor(odd({ start: -1 }), { waitMs: 50 });
+    await server.connect();
+    expect(await elapsed(server.close())).toBeLessThan(4_000);
+  });
+});
+
+describe('a list that changes', () => {
+  it('is known when the call that changed it has its answer', async () => {
+    const { server, call } = await connected(odd());
+    await call('grow');
+    expect(server.tools.map(({ name }) => name)).toContain('mcp__srv__grown');
+    expect(textOf(await call('grown'))).toBe('grown {}');
+  });
+});
+
+describe('what a server sees', () => {
+  it('is what it was given, and no key of ours', async () => {
+    const config = odd();
+    const { call } = await connected(
+      { ...config, env: { OWN: 'given' } },
+      { env: { PATH: process.env.PATH, HOME: '/h', ANTHROPIC_API_KEY: 'secret', LC_ALL: 'C' } },
+    );
+    const env = JSON.parse(textOf(await call('env')));
+    expect(env).toMatchObject({ OWN: 'given', HOME: '/h', LC_ALL: 'C' });
+    expect(env).not.toHaveProperty('ANTHROPIC_API_KEY');
+  });
+});

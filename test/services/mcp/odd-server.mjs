@@ -1,0 +1,145 @@
+/**
+ * A small MCP server over stdio that misbehaves as its tools are called. Its one argument is a JSON
+ * object: `start` (ms before it answers at all, -1: never), `tools` (instead of its own list),
+ * `noise` (prints log lines on stdout), `refuse` (ends at once), `ignoresEnd` (outlives its stdin and
+ * SIGTERM), `pidFile` (notes its process id there), `child` (starts a process, and notes that one and
+ * its own parent, too).
+ */
+import { spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import process from 'node:process';
+
+const options = JSON.parse(process.argv[2] ?? '{}');
+if (options.refuse) {
+  process.stderr.write('no licence\n');
+  process.exit(3);
+}
+if (options.pidFile) appendFileSync(options.pidFile, `${process.pid}\n`);
+if (options.ignoresEnd) process.on('SIGTERM', () => {});
+if (options.child) {
+  const child = spawn('tail', ['-f', '/dev/null'], { stdio: 'ignore' });
+  appendFileSync(options.pidFile, `${process.ppid}\n${child.pid}\n`);
+}
+setInterval(() => {}, 1000);
+
+const print = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
+const text = (said, more = {}) => ({ content: [{ type: 'text', text: said }], ...more });
+const object = { type: 'object' };
+const tools = [
+  'echo',
+  'sleep',
+  'die',
+  'half',
+  'deaf',
+  'big',
+  'bigError',
+  'images',
+  'odd',
+  'grow',
+  'cancelled',
+  'env',
+  'throw',
+];
+const cancelled = [];
+let grown = [];
+/** `times` repeats the description of a schema: an argument cannot hold a huge one. */
+const longer = ({ times, ...tool }) =>
+  times
+    ? {
+        ...tool,
+        inputSchema: {
+          ...tool.inputSchema,
+          description: tool.inputSchema.description.repeat(times),
+        },
+      }
+    : tool;
+const listed = () =>
+  options.tools?.map(longer) ?? [...tools, ...grown].map((name) => ({ name, inputSchema: object }));
+
+const handlers = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: { listChanged: true } },
+    serverInfo: { name: 'odd', version: '1' },
+  }),
+  ping: () => ({}),
+  'tools/list': () => ({ tools: listed() }),
+  'tools/call': ({ name, arguments: input }) => call(name, input),
+};
+
+function call(name, input) {
+  switch (name) {
+    case 'sleep':
+      return undefined;
+    case 'die':
+      return process.exit(1);
+    case 'half':
+      process.stdout.write('{"jsonrpc":"2.0","id":');
+      return undefined;
+    case 'deaf':
+      process.stdin.pause();
+      return undefined;
+    case 'big':
+      return text('x'.repeat(2_000_000));
+    case 'bigError':
+      return text('e'.repeat(1_000_000), { isError: true });
+    case 'images':
+      return {
+        content: Array.from({ length: 30 }, () => ({
+          type: 'image',
+          data: png,
+          mimeType: 'image/png',
+        })),
+      };
+    case 'odd':
+      return {
+        content: [
+          { type: 'text', text: 'first' },
+          { type: 'resource_link', name: 'n', uri: 'f://y' },
+          { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' },
+          { type: 'hologram', depth: 3 },
+        ],
+      };
+    case 'grow':
+      grown = ['grown'];
+      print({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+      return text('grew');
+    case 'cancelled':
+      return text(JSON.stringify(cancelled));
+    case 'env':
+      return text(JSON.stringify(process.env));
+    case 'throw':
+      throw { code: -32000, message: 'disk on fire' };
+    default:
+      return text(`${name} ${JSON.stringify(input)}`);
+  }
+}
+const png =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+function hear(message) {
+  if (message.method === 'notifications/cancelled') cancelled.push(message.params.requestId);
+  const handler = handlers[message.method];
+  if (message.id === undefined || !handler) return;
+  if (options.noise)
+    process.stdout.write('2026-01-01 INFO got a message\n{"level":"info"}\n\u0000\u0001\n');
+  try {
+    const result = handler(message.params ?? {});
+    if (result) print({ jsonrpc: '2.0', id: message.id, result });
+  } catch (error) {
+    print({ jsonrpc: '2.0', id: message.id, error });
+  }
+}
+
+let rest = '';
+const listen = () => {
+  process.stdin.setEncoding('utf8');
+  process.stdin.on('data', (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.trim()) hear(JSON.parse(line));
+  });
+  if (!options.ignoresEnd) process.stdin.on('end', () => process.exit(0));
+};
+if (options.start === undefined) listen();
+else if (options.start >= 0) setTimeout(listen, options.start);
