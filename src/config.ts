@@ -15,8 +15,9 @@ import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type { CanUseTool, ToolPermissionContext } from '../services/permissions/types.ts';
 import type { PermissionUpdate } from '../services/permissions/updates.ts';
-import type { SandboxPolicy } from '../services/sandbox/sandbox.ts';
 import type { Compact } from '../services/recovery/compact.ts';
+import type { SandboxPolicy } from '../services/sandbox/sandbox.ts';
+import type { Skill } from '../services/skills/load-skills.ts';
 import type { Tool, ToolInput, ToolState } from '../services/tools/tool.ts';
 import type { QueryDeps } from './deps.ts';
 import type { Refreshed } from './settings-refresh.ts';
@@ -261,6 +262,12 @@ export interface QueryEngineConfig {
   readonly bare?: boolean;
   /** Instructions of the user and the project (CLAUDE.md, AGENTS.md), in order. */
   readonly memory?: readonly string[];
+  /** Real paths of the files in `memory`: they are not read again when the work comes to them. */
+  readonly memoryPaths?: readonly string[];
+  /** Instructions of parts of the project are read when the work comes there. Default: no. */
+  readonly readsNested?: boolean;
+  /** Instructions for kinds of work, of which the model sees one line each. */
+  readonly skills?: readonly Skill[];
   readonly mcpToolMs?: number;
   /** A look at the settings files before each turn: a change may tighten, never loosen. */
   readonly refreshSettings?: () => Promise<Refreshed>;

@@ -3,7 +3,7 @@
  * make a stuck request smaller, and compaction. One set for each history that grows.
  */
 import type { QueryState } from '../machines/state.ts';
-import type { Totals } from '../services/journal/records.ts';
+import type { Costs, Totals } from '../services/journal/records.ts';
 import { createCountTokens } from '../services/model/count-tokens.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { CallModel, ModelClient } from '../services/model/types.ts';
@@ -124,6 +124,7 @@ function compaction({ session, callModel, tell, promptUuids }: ContextParts): Co
     onDone: (done) => {
       noteBoundary(session, done, promptUuids());
       noteTaskBudget(session, done);
+      forgetNested(session);
     },
   });
 }
@@ -139,6 +140,12 @@ function noteTaskBudget(session: Session, { preTokens }: Compaction): void {
   session.taskBudgetRemaining = Math.max(0, before - preTokens);
 }
 
+/** Instructions that were appended went with the rest: they are read again where they hold. */
+function forgetNested({ loadedNestedMemoryPaths, config }: Session): void {
+  loadedNestedMemoryPaths.clear();
+  for (const path of config.memoryPaths ?? []) loadedNestedMemoryPaths.add(path);
+}
+
 /** The summary is where a resumed session begins. */
 function noteBoundary(
   session: Session,
@@ -149,6 +156,7 @@ function noteBoundary(
     ...sizes,
     history: messages,
     totals: totalsOf(session),
+    costs: costsOf(session),
     promptUuids,
     ...(session.title === undefined ? {} : { title: session.title }),
   });
@@ -165,6 +173,13 @@ const totalsOf = ({ usage }: Session): Totals =>
         cache_creation_input_tokens: sum.cacheCreationInputTokens,
       },
     ]),
+  );
+
+const costsOf = ({ usage }: Session): Costs =>
+  Object.fromEntries(
+    Object.entries(usage.snapshot().modelUsage).flatMap(([model, { costUSD }]) =>
+      costUSD === null ? [] : [[model, costUSD]],
+    ),
   );
 
 /**

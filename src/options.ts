@@ -2,9 +2,10 @@
  * The only map from the option names of the official Agent SDK to the engine's configuration. The
  * CLI's flags and the library's `query()` both come through here.
  */
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { type AgentDefinition, mergedAgents } from '../services/agents/agent-definition.ts';
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { JournalStore } from '../services/journal/store.ts';
@@ -13,10 +14,10 @@ import { modelFacts } from '../services/model/model-table.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type { CanUseTool, PermissionMode } from '../services/permissions/types.ts';
 import type { PermissionUpdate } from '../services/permissions/updates.ts';
+import type { BuiltInParts } from '../services/tools/built-in.ts';
 import type { Tool } from '../services/tools/tool.ts';
 import { childEnvironment } from './child-environment.ts';
 import type {
-  AgentDefinition,
   AppState,
   Gates,
   MCPServerConnection,
@@ -25,6 +26,7 @@ import type {
   QueryEngineConfig,
   SDKStatus,
 } from './config.ts';
+import { loadInstructions, noInstructions, type Plugin } from './instructions.ts';
 import type { ServerSettings } from './mcp-servers.ts';
 import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
 import { permissionContext } from './permission-context.ts';
@@ -46,9 +48,6 @@ import { watchSettings } from './settings-refresh.ts';
 import { replaySnip } from './snip-replay.ts';
 import { checkOutputSchema } from './structured-output.ts';
 import { UsageError } from './usage-error.ts';
-
-/** A larger file is no instruction but an accident. */
-const MEMORY_BYTES_MAX = 256 << 10;
 
 /** Options with the official SDK's names and meanings; what is ours stands at the end. */
 export interface Options {
@@ -94,6 +93,8 @@ export interface Options {
     readonly schema: Readonly<Record<string, unknown>>;
   };
   readonly permissionMode?: PermissionMode;
+  /** Folders with commands, agents and skills. */
+  readonly plugins?: readonly Plugin[];
   readonly allowDangerouslySkipPermissions?: boolean;
   readonly persistSession?: boolean;
   readonly replayUserMessages?: boolean;
@@ -183,7 +184,12 @@ export async function configFromOptions(
   refuseBudgetWithoutPrice(options, userSpecifiedModel);
   if (options.outputFormat) await checkOutputSchema(options.outputFormat.schema);
   const permissions = permissionContext(options, loaded, cwd);
-  const agents = Object.entries(options.agents ?? {}).map(([name, agent]) => ({ name, ...agent }));
+  const userHome = environment.HOME || homedir();
+  const written = options.bare
+    ? noInstructions
+    : await loadInstructions({ cwd, home, userHome, sources, plugins: options.plugins ?? [] });
+  const given = Object.entries(options.agents ?? {}).map(([name, agent]) => ({ name, ...agent }));
+  const agents = mergedAgents(written.agents, given);
   const mcpClients = await connectionsOf(options, environment, {
     ...{ cwd, env, readsProject: sources.includes('project') },
     additionalDirectories: () => appState.toolPermissionContext.additionalDirectories,
@@ -196,7 +202,7 @@ export async function configFromOptions(
     fastMode: false,
   };
   return {
-    ...given(options, settings),
+    ...fieldsOf(options, settings),
     ...guardsOf(place, loaded, settings, environment.HOME),
     cwd,
     home,
@@ -206,8 +212,8 @@ export async function configFromOptions(
     ...(options.fallbackModel === undefined
       ? {}
       : { fallbackModel: modelNamed(options.fallbackModel, model) }),
-    tools: await builtInTools(options, agents),
-    commands: [],
+    tools: await builtInTools(options, { agents, skills: written.skills }),
+    commands: written.commands,
     mcpClients,
     agents,
     getAppState: () => appState,
@@ -221,7 +227,10 @@ export async function configFromOptions(
     hookSettings: loaded.flatMap(({ source, file, settings: { hooks } }) =>
       hooks === undefined ? [] : [{ source, file, hooks }],
     ),
-    memory: options.bare ? [] : memoryOf(cwd, home, sources),
+    memory: written.memory,
+    memoryPaths: written.memoryPaths,
+    skills: written.skills,
+    readsNested: sources.includes('project') && !options.bare,
     ...windowFrom(options, settings, environment),
   };
 }
@@ -267,7 +276,7 @@ async function connectionsOf(
 }
 
 /** Options and settings that become fields of the same meaning. Options win. */
-function given(options: Options, settings: Settings) {
+function fieldsOf(options: Options, settings: Settings) {
   const { systemPrompt } = options;
   const preset = typeof systemPrompt === 'object' ? systemPrompt : undefined;
   const thinking: ThinkingConfig | undefined =
@@ -335,15 +344,12 @@ function guardsOf(
 }
 
 /** The tools that are offered: those that are named, without those that are denied as a whole. */
-async function builtInTools(
-  options: Options,
-  agents: readonly AgentDefinition[],
-): Promise<readonly Tool[]> {
+async function builtInTools(options: Options, parts: BuiltInParts): Promise<readonly Tool[]> {
   const { builtInTools: all } = await import('../services/tools/built-in.ts');
   const { tools: wanted } = options;
   const names = Array.isArray(wanted) ? new Set(wanted as readonly string[]) : undefined;
   if (names?.has('Agent')) names.add('Task'); // what newer clients call it
-  return all({ agents }).filter(
+  return all(parts).filter(
     ({ name }) => (names?.has(name) ?? true) && !options.disallowedTools?.includes(name),
   );
 }
@@ -371,16 +377,3 @@ const windowFrom = (options: Options, settings: Settings, environment: Environme
     historySnip: options.historySnip ?? settings.historySnip,
     mcpToolMs: numberFrom(environment, 'MCP_TOOL_TIMEOUT'),
   });
-
-/** Instructions of the user, then of the project, as far as the host names those sources. */
-function memoryOf(cwd: string, home: string, sources: readonly SettingSource[]): readonly string[] {
-  const files = [
-    ...(sources.includes('user') ? [join(home, 'AGENTS.md'), join(home, 'CLAUDE.md')] : []),
-    ...(sources.includes('project') ? [join(cwd, 'AGENTS.md'), join(cwd, 'CLAUDE.md')] : []),
-  ];
-  return files.flatMap((file) => {
-    const stats = statSync(file, { throwIfNoEntry: false });
-    if (!stats?.isFile() || stats.size > MEMORY_BYTES_MAX) return [];
-    return [`From ${file}:\n${readFileSync(file, 'utf8')}`];
-  });
-}

@@ -8,6 +8,7 @@ import type { InspectionEvent } from 'xstate';
 import { limitsOf } from '../machines/limits.ts';
 import type { TerminalReason } from '../machines/reasons.ts';
 import { begin, type Cursor, type QueryInput, type QueryResult } from '../machines/state.ts';
+import { builtInAgents, mergedAgents } from '../services/agents/agent-definition.ts';
 import { type RewindFilesResult, rewindFiles } from '../services/journal/checkpoints.ts';
 import { openCalls } from '../services/journal/open-calls.ts';
 import { type Restored, restore } from '../services/journal/restore.ts';
@@ -95,8 +96,9 @@ export class QueryEngine {
   #abortController: AbortController;
   readonly #permissionDenials: PermissionDenial[] = [];
   #hasHandledOrphanedPermission = false;
-  readonly #discoveredSkillNames = new Set<string>();
-  readonly #loadedNestedMemoryPaths = new Set<string>();
+  readonly #discoveredSkillNames: Set<string>;
+  /** Read once; again after a summary, which does not keep them. */
+  readonly #loadedNestedMemoryPaths: Set<string>;
   #turn: Turn | undefined;
   #scope: QueryScope | undefined;
   #services: SessionServices | undefined;
@@ -119,6 +121,8 @@ export class QueryEngine {
     this.sessionId = config.sessionId ?? randomUUID();
     this.#abortController = new AbortController();
     this.#session = openSession(config, this.sessionId, VERSION, () => this.#tools());
+    this.#discoveredSkillNames = this.#session.discoveredSkillNames;
+    this.#loadedNestedMemoryPaths = this.#session.loadedNestedMemoryPaths;
     this.#agents = new Subagents(this.#session, () => this.#scope);
     const { log } = this.#session;
     this.#left = config.resumed?.isRewound ? undefined : config.resumed?.restored;
@@ -206,7 +210,6 @@ export class QueryEngine {
     const settled = yield* this.#handleOrphanedPermission(turn, model, canUseTool);
     const input = await this.#processUserInput(prompt, options, turn);
     await this.#persistUserMessages(input, left);
-    await this.#loadSkills();
     if (!settled) yield this.#initMessage(model);
     yield* notices;
     yield* this.#untold.splice(0).map((text) => this.#warning(text));
@@ -412,9 +415,10 @@ export class QueryEngine {
     else await written;
   }
 
-  /** 9. Skills come with their issue; nested memory is remembered here so that it is read once. */
-  async #loadSkills(): Promise<void> {
-    this.#loadedNestedMemoryPaths.clear();
+  /** 9. Skills and plugins were read with the options; those of parts are found by the work. */
+  #loadSkills(): readonly string[] {
+    const known = this.#config.skills ?? [];
+    return [...known.map(({ name }) => name), ...this.#discoveredSkillNames];
   }
 
   /** 10. What the host may show about this turn. */
@@ -429,8 +433,8 @@ export class QueryEngine {
         mcp_servers: this.mcpServers.map(({ tools: _, ...server }) => server),
         permissionMode: getAppState().toolPermissionContext.mode,
         slash_commands: this.#commands().map(({ name }) => name),
-        agents: agents.map(({ name }) => name),
-        skills: [...this.#discoveredSkillNames],
+        agents: mergedAgents(builtInAgents, agents).map(({ name }) => name),
+        skills: this.#loadSkills(),
         apiKeySource: this.#config.model.apiKey ? 'ANTHROPIC_API_KEY' : 'none',
         output_style: 'default',
         escapement_version: VERSION,
@@ -661,6 +665,8 @@ export class QueryEngine {
     this.#isDeferred = false;
     transcript.rewind(messages.at(-1)?.uuid ?? null);
     fileStateOf(toolState).forgetShown();
+    this.#loadedNestedMemoryPaths.clear();
+    for (const path of this.#config.memoryPaths ?? []) this.#loadedNestedMemoryPaths.add(path);
     await transcript.commit();
     return rewound;
   }

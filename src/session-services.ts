@@ -12,6 +12,7 @@ import { createJudge } from '../services/permissions/judge.ts';
 import type { Judge } from '../services/permissions/types.ts';
 import type { StageWord } from '../services/preprocess/stage.ts';
 import { drainNothing } from '../services/recovery/drain-collapses.ts';
+import { attachmentSources } from './attachment-sources.ts';
 import { type ContextServices, contextServices } from './context-services.ts';
 import type { QueryDeps } from './deps.ts';
 import type { QueryScope } from './query-scope.ts';
@@ -48,12 +49,21 @@ export function sessionServices(
       ...(model.quietMs === undefined ? {} : { quietMs: model.quietMs }),
     },
   });
+  const { sources, prefetch } = attachmentSources(session);
   return {
-    callModel,
+    // What the work's new places have for it is looked for while the model speaks.
+    callModel: (request) => {
+      prefetch();
+      return callModel(request);
+    },
     judge: createJudge({
       home: config.env.HOME ?? config.cwd,
       root: config.cwd,
-      readableFolders: () => [session.folder, ...(config.resumed?.resultFolders ?? [])],
+      readableFolders: () => [
+        session.folder,
+        ...(config.resumed?.resultFolders ?? []),
+        ...(config.skills ?? []).map(({ folder }) => folder),
+      ],
     }),
     ...contextServices({
       ...{ session, client, callModel, tell },
@@ -61,8 +71,7 @@ export function sessionServices(
     }),
     drainCollapses: drainNothing,
     attachments: createAttachments({
-      log,
-      tell,
+      ...{ log, tell, sources },
       queued: () => takeQueued(session, current()),
       contexts: () => [
         ...(current()?.executor?.takeContexts() ?? []),

@@ -89,6 +89,10 @@ export interface Session {
   toldUsd: number;
   /** To be read by the model at the next chance: tasks in the background that have ended. */
   readonly notices: LogMessage[];
+  /** Instruction files that the conversation has, by their real paths. */
+  readonly loadedNestedMemoryPaths: Set<string>;
+  /** Skills that were found in this turn. */
+  readonly discoveredSkillNames: Set<string>;
   /** Tools that were told to stop and have not stopped yet. */
   readonly stopping: Promise<void>[];
   /** What hooks say of themselves; set while somebody listens. */
@@ -113,7 +117,10 @@ export function openSession(
   const historyFolder = join(ownFolder, 'file-history');
   const usage = new UsageMeter();
   if (resumed && resumed.forkedFrom === undefined) {
-    for (const [model, used] of Object.entries(resumed.restored.totals)) usage.add(model, used);
+    const { totals, costs } = resumed.restored;
+    for (const [model, used] of Object.entries(totals)) {
+      usage.addSum(model, used, costs[model] ?? 0);
+    }
   }
   const transcript = persistSession
     ? openTranscript({
@@ -173,6 +180,8 @@ export function openSession(
     spending: { usd: 0 },
     toldUsd: 0,
     notices: [],
+    loadedNestedMemoryPaths: new Set(config.memoryPaths),
+    discoveredSkillNames: new Set(),
     stopping: [],
     tellHost: () => {},
     onDiskFailure: () => {},

@@ -85,6 +85,8 @@ export function agentSession(caller: Session, place: AgentPlace): Session {
     autoCompactTracking: undefined,
     lastRequest: undefined,
     notices: [],
+    loadedNestedMemoryPaths: new Set(config.memoryPaths),
+    discoveredSkillNames: new Set(),
     snipRequest: undefined,
     taskBudgetRemaining: undefined,
     toldUsd: caller.spending.usd,

@@ -375,5 +375,22 @@ export const toolSchemas = {
       "task_id"
     ],
     "additionalProperties": false
+  },
+  "Skill": {
+    "type": "object",
+    "properties": {
+      "skill": {
+        "type": "string",
+        "minLength": 1,
+        "description": "Its name"
+      },
+      "args": {
+        "type": "string"
+      }
+    },
+    "required": [
+      "skill"
+    ],
+    "additionalProperties": false
   }
 } as const satisfies Record<string, InputSchema>;

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import * as agents from '../../services/agents/inputs.ts';
+import { skillInput } from '../../services/skills/inputs.ts';
 import * as files from '../../services/tools/files/inputs.ts';
 import * as shell from '../../services/tools/shell/inputs.ts';
 import { todoWriteInput } from '../../services/tools/todo-list.ts';
@@ -23,6 +24,7 @@ const inputs: Readonly<Record<string, z.ZodType>> = {
   Task: agents.taskInput,
   TaskOutput: agents.taskOutputInput,
   TaskStop: agents.taskStopInput,
+  Skill: skillInput,
 };
 
 /** Of `z.int()`: says nothing to a model and costs it a line each time. */

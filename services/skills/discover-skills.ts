@@ -1,0 +1,60 @@
+/**
+ * Skills of a part of the project are found when the work comes there. Looking for them begins with
+ * the round and is done beside it; what was found is read with the round's results.
+ */
+import { join } from 'node:path';
+import { attachmentMessage } from '../attachments/attachment-message.ts';
+import type { AttachmentSource } from '../attachments/attachments.ts';
+import { foldersOf } from '../memory/nested-memory.ts';
+import type { ToolState } from '../tools/tool.ts';
+import { foundSkillsOf } from './found-skills.ts';
+import { loadSkills, type Skill } from './load-skills.ts';
+
+export interface DiscoverSkillsDeps {
+  /** The working folder that the session began in, a real path. */
+  readonly root: string;
+  readonly toolState: ToolState;
+  /** With which the session began. */
+  readonly skills: readonly Skill[];
+  /** Names that were found in this turn; grows. */
+  readonly discovered: Set<string>;
+  readonly uuid: () => string;
+  readonly now: () => Date;
+}
+
+export interface SkillDiscovery {
+  /** Begins to look, in the background. Called while the model speaks. */
+  prefetch(): void;
+  readonly source: AttachmentSource;
+}
+
+export function createSkillDiscovery(deps: DiscoverSkillsDeps): SkillDiscovery {
+  const { root, toolState, skills, discovered } = deps;
+  const looked = new Map<string, Promise<readonly Skill[]>>();
+  const look = (): readonly Promise<readonly Skill[]>[] => {
+    for (const folder of foldersOf(toolState, root)) {
+      if (looked.has(folder)) continue;
+      looked.set(folder, loadSkills({ path: join(folder, '.claude', 'skills'), within: root }));
+    }
+    return [...looked.values()];
+  };
+  return {
+    prefetch: () => void look(),
+    source: async () => {
+      const known = foundSkillsOf(toolState);
+      const found = (await Promise.all(look())).flat();
+      const fresh = found.filter(
+        ({ name, isForPeopleOnly }) =>
+          !isForPeopleOnly && ![...skills, ...known].some((one) => one.name === name),
+      );
+      if (fresh.length === 0) return [];
+      known.push(...fresh);
+      for (const { name } of fresh) discovered.add(name);
+      const lines = fresh.map(
+        ({ name, description, path }) => `- ${name}: ${description} (${path})`,
+      );
+      const text = `Skills for the part of the project that you work in now (open one with Skill, or read its file):\n${lines.join('\n')}`;
+      return [attachmentMessage(text, deps)];
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/** What is appended to a round beside its results, and what looks for it ahead of time. */
+
+import type { AttachmentSource } from '../services/attachments/attachments.ts';
+import { createChangedFiles } from '../services/attachments/changed-files.ts';
+import { createTodoReminder } from '../services/attachments/todo-reminder.ts';
+import { createNestedMemory } from '../services/memory/nested-memory.ts';
+import { createReadGuard } from '../services/permissions/read-guard.ts';
+import { createSkillDiscovery } from '../services/skills/discover-skills.ts';
+import type { Session } from './session.ts';
+
+export interface AttachmentSources {
+  /** By name, for the warning when one is too slow. */
+  readonly sources: Readonly<Record<string, AttachmentSource>>;
+  /** Called with each request. */
+  readonly prefetch: () => void;
+}
+
+/** One set for each history that grows. */
+export function attachmentSources(session: Session): AttachmentSources {
+  const { config, toolState, uuid, now } = session;
+  const base = { toolState, uuid, now };
+  const own = {
+    'the look for changed files': createChangedFiles(base),
+    'the reminder of the todo list': createTodoReminder(base),
+  };
+  if (!config.readsNested) return { sources: own, prefetch: () => {} };
+  const userHome = config.env.HOME ?? config.cwd;
+  const skills = createSkillDiscovery({
+    ...base,
+    root: config.cwd,
+    skills: config.skills ?? [],
+    discovered: session.discoveredSkillNames,
+  });
+  const memory = createNestedMemory({
+    ...{ ...base, userHome, root: config.cwd },
+    loaded: session.loadedNestedMemoryPaths,
+    mayRead: async (path) => {
+      const { toolPermissionContext: context } = config.getAppState();
+      const guard = createReadGuard(context, config.cwd, { home: userHome, root: config.cwd });
+      return (await guard?.(path)) ?? true;
+    },
+  });
+  return {
+    sources: { ...own, 'nested instructions': memory, 'nested skills': skills.source },
+    prefetch: skills.prefetch,
+  };
+}
