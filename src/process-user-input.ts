@@ -96,6 +96,10 @@ const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
 const textOf = (blocks: readonly ContentBlock[]): string =>
   blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 
+/** Whether a prompt is a command: then it is a turn of its own, whatever runs beside it. */
+export const namesCommand = (prompt: Prompt, commands: readonly Command[]): boolean =>
+  commandIn(typeof prompt === 'string' ? prompt : textOf(prompt), commands) !== undefined;
+
 /** A text that only looks like a command (`/usr/bin is full`) is a prompt. */
 function commandIn(text: string, commands: readonly Command[]) {
   const match = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim());

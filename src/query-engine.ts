@@ -33,7 +33,7 @@ import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.t
 import { productionDeps, type QueryDeps } from './deps.ts';
 import { type OfferedServers, offeredServers, type ServerReport } from './offered-servers.ts';
 import { OutputQueue } from './output-queue.ts';
-import { acceptPrompt, type ProcessedInput } from './process-user-input.ts';
+import { acceptPrompt, namesCommand, type ProcessedInput } from './process-user-input.ts';
 import type { Priority } from './prompt-queue.ts';
 import { queryLimits } from './query-limits.ts';
 import { QueryScope } from './query-scope.ts';
@@ -608,7 +608,9 @@ export class QueryEngine {
   /** A prompt beside the turn that runs: folded in at its next chance, else left for the next. */
   enqueue(prompt: Prompt, options: SubmitOptions & { readonly priority?: Priority } = {}): void {
     const session = this.#session;
-    const { priority = 'next' } = options;
+    const { priority: wanted = 'next' } = options;
+    const isCommand = namesCommand(prompt, withOwnCommands(this.#config.commands));
+    const priority = wanted === 'next' && isCommand ? 'later' : wanted;
     const message: LogMessage = {
       uuid: options.uuid ?? session.uuid(),
       role: 'user',
