@@ -7,6 +7,7 @@ import process from 'node:process';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
 import { type CliContext, exitCodes } from './context.ts';
+import { printable } from './printable.ts';
 import { createLineWriter } from './stdout.ts';
 
 const argv = process.argv.slice(2);
@@ -14,7 +15,8 @@ const out = createLineWriter(process.stdout);
 // A closed stderr is no reason to die: the result still goes to stdout.
 process.stderr.on('error', () => {});
 const warn = (text: string): void => {
-  process.stderr.write(`escapement: ${text}\n`);
+  // Also into a pipe: what is logged is looked at in a terminal later.
+  process.stderr.write(`escapement: ${printable(text)}\n`);
 };
 
 async function main(): Promise<number> {

@@ -6,6 +6,7 @@ import type { SDKMessage } from '../wire.ts';
 import { type CliContext, closeEngine, exitCodes, PROMPT_BYTES_MAX } from './context.ts';
 import type { OutputFormat } from './flags.ts';
 import { startHeartbeat } from './heartbeat.ts';
+import { printable } from './printable.ts';
 import { watchSignals } from './signals.ts';
 import { readAll } from './stdin-lines.ts';
 
@@ -88,7 +89,8 @@ async function printResult(
     const causes = result.errors.filter((error) => error.trim() !== '');
     return warn(`${result.terminal_reason}: ${causes.join('; ') || 'the turn failed'}`);
   }
-  await out.writeText(`${result.result}\n`);
+  const text = out.isTTY ? printable(result.result) : result.result;
+  await out.writeText(`${text}\n`);
 }
 
 /** The argument, then what was piped in. */

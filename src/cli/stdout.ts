@@ -17,6 +17,8 @@ export interface LineWriter {
   flush(): Promise<void>;
   /** Aborted when nobody reads any more (EPIPE and its kin). */
   readonly gone: AbortSignal;
+  /** A terminal obeys what it is sent: texts of others go through `printable` first. */
+  readonly isTTY: boolean;
   /** When the last line was handed over; milliseconds of `performance.now()`. */
   readonly lastWriteAt: number;
 }
@@ -61,6 +63,7 @@ export function createLineWriter(stream: Writable): LineWriter {
         stream.write('', () => resolve());
       }),
     gone: gone.signal,
+    isTTY: 'isTTY' in stream && stream.isTTY === true,
     get lastWriteAt() {
       return lastWriteAt;
     },
