@@ -19,6 +19,8 @@ export interface LineStamp {
 
 /** Usage of a session up to here, by model: sums, so that older lines need no look. */
 export type Totals = Readonly<Record<string, Usage>>;
+/** What it has cost, in dollars, by model: as it was paid, which no sum of tokens can tell. */
+export type Costs = Readonly<Record<string, number>>;
 
 /** A message as its line. @param parentUuid what it was said after, in this branch. */
 export function lineOf(

@@ -4,10 +4,11 @@
  */
 import { spendsTurn } from '../../machines/reasons.ts';
 import type { LogMessage } from '../messages.ts';
+import { costOf } from '../model/model-table.ts';
 import type { Usage } from '../model/types.ts';
 import type { Replacement } from '../preprocess/tool-result-budget.ts';
 import { type Branch, branchTo, type Node, withSiblings } from './branch.ts';
-import { isObject, messagesOf, SCHEMA, type Totals } from './records.ts';
+import { type Costs, isObject, messagesOf, SCHEMA, type Totals } from './records.ts';
 import type { JournalRecord, JournalStore } from './store.ts';
 
 /** How far a call came, as the ledger says. */
@@ -25,6 +26,7 @@ export interface Restored {
   /** The next message is said after this one; `null` for an empty session. */
   readonly tip: string | null;
   readonly totals: Totals;
+  readonly costs: Costs;
   readonly replacements: readonly Replacement[];
   /** Calls with side effects that were begun, by id. */
   readonly ledger: ReadonlyMap<string, LedgerState>;
@@ -114,6 +116,7 @@ class Reading {
   readonly #amended = new Map<string, LogMessage['content']>();
   readonly #retracted = new Set<string>();
   readonly #totals = new Map<string, Usage>();
+  readonly #costs = new Map<string, number>();
   readonly #replacements = new Map<string, Replacement>();
   readonly #ledger = new Map<string, LedgerState>();
   #isDeferred = false;
@@ -156,7 +159,7 @@ class Reading {
         if (!this.#isInterrupted) this.#hasResult = true; // nobody goes on with what was left
         return false;
       case 'usage':
-        this.#takeUsage(record.message);
+        this.#takeUsage(record);
         return false;
       case 'tool_started':
         this.#takeStarted(record);
@@ -248,8 +251,10 @@ class Reading {
 
   /** What lines before the boundary would add up to. */
   #takeSums(record: JournalRecord): void {
+    const costs = isObject(record.costs) ? record.costs : {};
     if (isObject(record.totals)) {
-      for (const [model, usage] of Object.entries(record.totals)) this.#add(model, usage as Usage);
+      for (const [model, usage] of Object.entries(record.totals))
+        this.#add(model, usage as Usage, costs[model]);
     }
     if (typeof record.title === 'string') this.#title ??= record.title;
     if (this.#hasResult || !Array.isArray(record.promptUuids)) return;
@@ -269,12 +274,15 @@ class Reading {
     }
   }
 
-  #takeUsage(message: unknown): void {
+  #takeUsage({ message, costUSD }: JournalRecord): void {
     if (!isObject(message) || typeof message.model !== 'string' || !isObject(message.usage)) return;
-    this.#add(message.model, message.usage as unknown as Usage);
+    this.#add(message.model, message.usage as unknown as Usage, costUSD);
   }
 
-  #add(model: string, usage: Usage): void {
+  /** @param paid dollars, if it was written down; else today's price of it. */
+  #add(model: string, usage: Usage, paid: unknown): void {
+    const usd = typeof paid === 'number' ? paid : (costOf(model, usage) ?? 0);
+    this.#costs.set(model, (this.#costs.get(model) ?? 0) + usd);
     const sum = this.#totals.get(model);
     const plus = (name: keyof Usage) => (sum?.[name] ?? 0) + (usage[name] ?? 0);
     this.#totals.set(model, {
@@ -345,6 +353,7 @@ class Reading {
       messages,
       tip: this.#tip ?? null,
       totals: Object.fromEntries(this.#totals),
+      costs: Object.fromEntries(this.#costs),
       replacements: [...this.#replacements.values()],
       ledger: this.#ledger,
       isDeferred: this.#isDeferred && !isAtOther,

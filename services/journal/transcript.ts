@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { LogMessage } from '../messages.ts';
 import type { Usage } from '../model/types.ts';
 import type { Replacement } from '../preprocess/tool-result-budget.ts';
-import { type LineStamp, lineOf, SCHEMA, type Totals } from './records.ts';
+import { type Costs, type LineStamp, lineOf, SCHEMA, type Totals } from './records.ts';
 import type { JournalRecord, JournalWriter } from './store.ts';
 
 /** Folder of all sessions of one working folder. */
@@ -25,6 +25,7 @@ export interface Boundary {
   /** The whole history from here on, the summary first: nothing older need be read again. */
   readonly history: readonly LogMessage[];
   readonly totals: Totals;
+  readonly costs: Costs;
   /** Prompts of the turn that goes on: no result has named them yet. */
   readonly promptUuids: readonly string[];
   readonly title?: string;
@@ -181,7 +182,7 @@ class JournalTranscript implements Transcript {
   }
 
   compacted(boundary: Boundary): void {
-    const { trigger, preTokens, postTokens, history, totals, promptUuids, title } = boundary;
+    const { trigger, preTokens, postTokens, history, totals, costs, promptUuids, title } = boundary;
     const uuid = this.#options.uuid();
     const { sessionId, cwd, version } = this.#options;
     this.#write({
@@ -200,6 +201,7 @@ class JournalTranscript implements Transcript {
       compactMetadata: { trigger, preTokens, postTokens },
       history,
       totals,
+      costs,
       promptUuids,
       ...(title === undefined ? {} : { title }),
     });

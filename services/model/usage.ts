@@ -41,10 +41,17 @@ export class UsageMeter {
   /** One answer, or what was reported of a broken one. @returns dollars; `null`: nobody knows. */
   add(model: string, usage: Usage): number | null {
     const usd = costOf(model, usage);
-    const before = this.#sums.get(model) ?? { usage: noUsage, usd: 0 };
-    const sum = { usage: combine(before.usage, usage, 1), usd: before.usd + (usd ?? 0) };
-    this.#sums.set(model, sum);
+    this.addSum(model, usage, usd ?? 0);
     return usd;
+  }
+
+  /**
+   * Sums of many answers, with the price that was paid for them. It cannot be worked out from the
+   * sums: what an answer costs may depend on the length of its prompt.
+   */
+  addSum(model: string, usage: Usage, usd: number): void {
+    const before = this.#sums.get(model) ?? { usage: noUsage, usd: 0 };
+    this.#sums.set(model, { usage: combine(before.usage, usage, 1), usd: before.usd + usd });
   }
 
   /** Of the whole session, now. */

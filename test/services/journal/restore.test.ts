@@ -179,6 +179,7 @@ describe('what is known of the turn that was cut off', () => {
         cache_creation_input_tokens: 4,
       },
     });
+    expect(restored.costs).toEqual({ m: expect.closeTo(0.2) });
   });
 
   it('nothing, when it has a result', async () => {
@@ -215,6 +216,7 @@ describe('a summary', () => {
           cache_creation_input_tokens: 0,
         },
       },
+      costs: { m: 0.25 },
     });
   const summary: LogMessage = { ...prompt('sum'), origin: 'summary', isMeta: true };
 
@@ -228,6 +230,7 @@ describe('a summary', () => {
     const restored = await read();
     expect(uuids(restored)).toEqual(['sum', 'old-49', 'new']);
     expect(restored.totals.m?.input_tokens).toBe(5);
+    expect(restored.costs).toEqual({ m: 0.25 });
     expect(restored).toMatchObject({ isInterrupted: true, openPrompts: ['p'] });
     const lines = readFileSync(join(folder, 's.jsonl'), 'utf8').trimEnd().split('\n');
     const boundary = lines.map((line) => JSON.parse(line)).find(({ type }) => type === 'system');

@@ -144,6 +144,18 @@ describe('going on with a session', () => {
     expect(info).toMatchObject({ messageCount: 4, isFinished: true, damagedLines: 0 });
   });
 
+  it('what was paid stays as it was, where the price depends on the length of a prompt', async () => {
+    const options = { model: 'claude-haiku-5-5' };
+    const script = { replies: [say('a', usage(60_000, 1)), say('b', usage(60_000, 1))] };
+    const first = await place.run({ script, prompts: ['p1', 'p2'], options });
+    const second = await place.run({
+      script: { replies: [say('c', usage(1_000, 1))] },
+      options: { ...options, resume: first.sessionId },
+    });
+    const paid = Number(first.last.total_cost_usd) + Number(second.last.run_cost_usd);
+    expect(second.last.total_cost_usd).toBeCloseTo(paid, 10);
+  });
+
   it('the budget of a run is its own', async () => {
     const first = await place.run({ script: { replies: [say('a', usage(1_000_000, 0))] } });
     const second = await place.run({
