@@ -97,6 +97,28 @@ export class MessageLog {
     return { head: this.extend(chain, messages), count: messages.length, tokens };
   }
 
+  /**
+   * The same for a history that begins as the one at `from` does: what both begin with is shared,
+   * and only what comes after it is linked anew. For what changes the end of a long history.
+   */
+  rewriteFrom(from: string, messages: readonly LogMessage[], tokens: number): Cursor {
+    const before = this.at(from);
+    let shared = 0;
+    while (shared < messages.length && messages[shared]?.uuid === before[shared]?.uuid) shared += 1;
+    // A chain of its own begins with a link of its own, or two histories would go on under one name.
+    if (shared === messages.length) shared -= 1;
+    if (shared < 1) return this.rewrite(messages, tokens);
+    let base = from;
+    for (let depth = before.length; depth > shared; depth -= 1) {
+      base = this.#links.get(base)?.before ?? base;
+    }
+    const [first, ...rest] = messages.slice(shared).map((message) => this.put(message));
+    if (!first) return this.rewrite(messages, tokens);
+    const start = `${this.#chains++}/${first.uuid}`;
+    this.#links.set(start, { uuid: first.uuid, before: base, depth: shared + 1 });
+    return { head: this.extend(start, rest), count: messages.length, tokens };
+  }
+
   /** Number of messages up to a head; 0 when nothing stands there. */
   depthOf(head: string): number {
     return this.#links.get(head)?.depth ?? 0;

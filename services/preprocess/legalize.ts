@@ -49,7 +49,7 @@ const storeRepaired = (
 const rewritten = (log: MessageLog, history: Cursor, messages: readonly LogMessage[]): Cursor => {
   const before = log.at(history.head);
   const changed = messages.findIndex((message, at) => message !== before[at]);
-  return log.rewrite(unbindThinking(messages, changed), history.tokens);
+  return log.rewriteFrom(history.head, unbindThinking(messages, changed), history.tokens);
 };
 
 /**

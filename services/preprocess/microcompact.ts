@@ -147,7 +147,7 @@ export function createMicrocompact({ log, counter, tell, onCleared }: Microcompa
     const before = log.at(history.head);
     const messages = before.map((message) => swaps.get(message) ?? message);
     const changed = before.findIndex((message) => swaps.has(message));
-    const { head, count } = log.rewrite(unbindThinking(messages, changed), 0);
+    const { head, count } = log.rewriteFrom(history.head, unbindThinking(messages, changed), 0);
     counter.noteRewrite(history.head, head);
     looked = '';
     const ids = [...swaps.keys()].flatMap(({ toolUseId }) => toolUseId ?? []);

@@ -206,6 +206,7 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
     },
     noteRewrite: (from, to) => {
       if (!anchor || !afterAnchor(from)) return;
+      if (afterAnchor(to)) return; // only what came after it is different
       const freed = byBytes(from) - byBytes(to);
       const tokens = Math.max(estimate(from) - freed, byBytes(to) * TRUSTED_SHARE);
       anchor = { head: to, tokens, answerTokens: 0, isCached: false };

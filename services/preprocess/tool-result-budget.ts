@@ -191,7 +191,7 @@ export function createToolResultBudget(deps: ToolResultBudgetDeps): Stage {
     }
     const before = counter.estimate(history.head);
     const all = log.at(history.head).map((message) => swapped.get(message.uuid) ?? message);
-    const { head } = log.rewrite(all, 0);
+    const { head } = log.rewriteFrom(history.head, all, 0);
     counter.noteRewrite(history.head, head);
     const tokens = counter.estimate(head);
     looked = head;

@@ -84,7 +84,11 @@ export const createStripMedia =
     );
     const before = counter.estimate(history.head);
     const firstChanged = messages.findIndex((message, at) => message !== stripped[at]);
-    const { head, count } = log.rewrite(unbindThinking(stripped, firstChanged), 0);
+    const { head, count } = log.rewriteFrom(
+      history.head,
+      unbindThinking(stripped, firstChanged),
+      0,
+    );
     counter.noteRewrite(history.head, head);
     const tokens = counter.estimate(head);
     const changed = messages.filter((message, at) => message !== stripped[at]);
