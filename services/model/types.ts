@@ -1,7 +1,7 @@
 /** What the model service is asked, and what it says. */
 import type Anthropic from '@anthropic-ai/sdk';
 import type { Failure, QuerySource, StopReason } from '../../machines/state.ts';
-import type { ContentBlock, LogMessage } from '../messages.ts';
+import type { LogMessage } from '../messages.ts';
 import type { Tool } from '../tools/tool.ts';
 
 /** Anything that can make a message: the SDK's client, Bedrock's, Vertex's, a gateway's, a fake. */
@@ -86,4 +86,3 @@ export type ModelEvent =
     };
 
 export type CallModel = (request: ModelRequest) => AsyncGenerator<ModelEvent, void, void>;
-export type { ContentBlock };

@@ -5,8 +5,6 @@ import { countOf } from './text/amounts.ts';
 import type { Todo } from './todos.ts';
 import type { ToolInput } from './tool.ts';
 
-export type { Todo } from './todos.ts';
-
 const gistOf = ({ todos }: ToolInput): string => {
   if (!Array.isArray(todos)) return 'todos';
   const active: unknown = todos.find((todo: Partial<Todo>) => todo?.status === 'in_progress');
