@@ -1,5 +1,6 @@
 /** What all servers of tools together add to a session, read at each use: they come and go. */
 import { resourceTools } from '../services/mcp/resources.ts';
+import { deferredTools } from '../services/mcp/tool-search.ts';
 import type { Tool } from '../services/tools/tool.ts';
 import type { Command, MCPServerConnection } from './config.ts';
 
@@ -28,11 +29,12 @@ export function offeredServers(
 ): OfferedServers {
   for (const server of servers) server.listen?.(tell);
   const connecting = Promise.all(servers.map((server) => server.connect?.()));
+  const offered = deferredTools();
   const overResources = resourceTools(() => servers);
   return {
     ready: (signal) => orAborted(connecting, signal),
     tools: () => [
-      ...servers.flatMap(({ tools }) => tools),
+      ...offered(servers.flatMap(({ tools }) => tools)),
       ...(servers.some(({ resources }) => resources) ? overResources : []),
     ],
     commands: () => servers.flatMap(({ commands = [] }) => commands),
