@@ -3,6 +3,7 @@ import type { TerminalReason } from '../machines/reasons.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { Command, CommandContext, CommandOutcome, Prompt } from './config.ts';
 import { budgetInPrompt } from './prompt-budget.ts';
+import { judgePrompt, refusalText } from './prompt-hooks.ts';
 import type { Session } from './session.ts';
 import { messageToWire, systemToWire } from './to-wire.ts';
 import type { SDKMessage } from './wire.ts';
@@ -61,15 +62,14 @@ export async function acceptPrompt(submission: Submission): Promise<ProcessedInp
     contexts.push(...verdict.additionalContext);
     warnings.push(...verdict.warnings);
   }
-  const verdict = await session.runHooks('UserPromptSubmit', { prompt: text }, { signal });
+  const verdict = await judgePrompt(session, content, signal);
   warnings.push(...verdict.warnings);
-  const refusal = verdict.prevented?.reason ?? verdict.blocked[0];
-  if (refusal !== undefined) {
-    const why = `A hook stopped this prompt: ${refusal}`;
+  if (verdict.refusal !== undefined) {
+    const why = refusalText(verdict.refusal);
     return { ...answered(why, 'hook_stopped'), replies: [inform(session, 'warning', why)] };
   }
-  contexts.push(...verdict.additionalContext);
-  const message = promptMessage(submission, [...asked, ...contexts.map(textBlock)]);
+  const more = [...contexts.map(textBlock), ...verdict.contexts];
+  const message = promptMessage(submission, [...asked, ...more]);
   return {
     messages: [message],
     shouldQuery: true,

@@ -23,11 +23,11 @@ export class PromptQueue {
     this.#waiting.sort((a, b) => ranks[a.priority] - ranks[b.priority]); // stable
   }
 
-  /** What the turn that runs may read now. One that stops the turn must not be answered by it. */
-  takeForRound(): readonly LogMessage[] {
-    const taken = this.#waiting.filter(({ priority }) => priority === 'next');
-    this.#waiting = this.#waiting.filter(({ priority }) => priority !== 'next');
-    return taken.map(({ message }) => message);
+  /** What the turn that runs may read now; it stays here until it is taken. One that stops the turn must not be answered by it. */
+  forRound(): readonly LogMessage[] {
+    return this.#waiting
+      .filter(({ priority }) => priority === 'next')
+      .map(({ message }) => message);
   }
 
   /** For turns of their own. */

@@ -34,6 +34,7 @@ import { productionDeps, type QueryDeps } from './deps.ts';
 import { type OfferedServers, offeredServers, type ServerReport } from './offered-servers.ts';
 import { OutputQueue } from './output-queue.ts';
 import { acceptPrompt, namesCommand, type ProcessedInput } from './process-user-input.ts';
+import { admitLeft } from './prompt-hooks.ts';
 import type { Priority } from './prompt-queue.ts';
 import { queryLimits } from './query-limits.ts';
 import { QueryScope } from './query-scope.ts';
@@ -209,7 +210,7 @@ export class QueryEngine {
     this.#registerStructuredOutput();
     const settled = yield* this.#handleOrphanedPermission(turn, model, canUseTool);
     const input = await this.#processUserInput(prompt, options, turn);
-    await this.#persistUserMessages(input, left);
+    await this.#persistUserMessages(input, await this.#admitLeft(turn, left));
     if (!settled) yield this.#initMessage(model);
     yield* notices;
     yield* this.#untold.splice(0).map((text) => this.#warning(text));
@@ -290,9 +291,19 @@ export class QueryEngine {
     const left = this.#left;
     this.#left = undefined;
     if (!left) return undefined;
-    turn.promptUuids.push(...left.openPrompts, ...left.queued.map(({ uuid }) => uuid));
+    turn.promptUuids.push(...left.openPrompts);
     if (left.isInterrupted) this.#session.transcript.note('turn-resumed', {});
     return left;
+  }
+
+  /** Its queue: hooks look at these prompts, too. The result names them, also those it stops. */
+  async #admitLeft(turn: Turn, left: Restored | undefined): Promise<readonly LogMessage[]> {
+    const queued = left?.queued ?? [];
+    const { signal } = this.#abortController;
+    const warn = (text: string) => this.#untold.push(text);
+    const admitted = await admitLeft(this.#session, queued, signal, warn);
+    if (!signal.aborted) turn.promptUuids.push(...queued.map(({ uuid }) => uuid));
+    return admitted;
   }
 
   /** 2. Denials are kept for the result. (The executor reports them; so nothing is asked twice.) */
@@ -403,10 +414,10 @@ export class QueryEngine {
   }
 
   /** 8. On disk before the first request: `--resume` finds it after a kill. Bare does not wait. */
-  async #persistUserMessages(input: ProcessedInput, left: Restored | undefined): Promise<void> {
+  async #persistUserMessages(input: ProcessedInput, left: readonly LogMessage[]): Promise<void> {
     const { log, transcript, notices } = this.#session;
     const told = input.shouldQuery ? notices.splice(0) : [];
-    const messages = [...(left?.queued ?? []), ...told, ...input.messages];
+    const messages = [...left, ...told, ...input.messages];
     this.#history = log.append(this.#history, messages);
     for (const message of messages) transcript.record(message);
     if (messages.length === 0) return;

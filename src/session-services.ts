@@ -4,7 +4,6 @@
  */
 import { createAttachments } from '../services/attachments/attachments.ts';
 import { createStopHooks } from '../services/hooks/stop-hooks.ts';
-import type { LogMessage } from '../services/messages.ts';
 import { createCallModel } from '../services/model/call-model.ts';
 import { createClient } from '../services/model/client.ts';
 import type { CallModel } from '../services/model/types.ts';
@@ -15,6 +14,7 @@ import { drainNothing } from '../services/recovery/drain-collapses.ts';
 import { attachmentSources } from './attachment-sources.ts';
 import { type ContextServices, contextServices } from './context-services.ts';
 import type { QueryDeps } from './deps.ts';
+import { judgeQueued } from './prompt-hooks.ts';
 import type { QueryScope } from './query-scope.ts';
 import type { Session } from './session.ts';
 import type { SystemWord } from './to-wire.ts';
@@ -72,7 +72,7 @@ export function sessionServices(
     drainCollapses: drainNothing,
     attachments: createAttachments({
       ...{ log, tell, sources },
-      queued: () => takeQueued(session, current()),
+      queued: (signal) => judgeQueued(session, current(), signal),
       contexts: () => [
         ...(current()?.executor?.takeContexts() ?? []),
         ...session.notices.splice(0),
@@ -87,13 +87,6 @@ export function sessionServices(
       onPrevented: (reason) => current()?.warn(`A stop hook ended the turn: ${reason}`),
     }),
   };
-}
-
-/** Prompts that came while the round ran: from now on this turn answers them, too. */
-function takeQueued(session: Session, scope: QueryScope | undefined): readonly LogMessage[] {
-  const taken = session.queue.takeForRound();
-  scope?.turn.promptUuids.push(...taken.map(({ uuid }) => uuid));
-  return taken;
 }
 
 /** What a stage says, in the host's words; `undefined` where the host need not know. */

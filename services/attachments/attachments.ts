@@ -19,8 +19,11 @@ export type AttachmentSource = (
 
 export interface AttachmentsDeps {
   readonly log: MessageLog;
-  /** Takes the prompts out of the queue. Called last, once, and only when nothing can be lost. */
-  readonly queued: () => readonly LogMessage[];
+  /**
+   * Finds out what of the queue may be read. What it gives takes those prompts out: called last,
+   * once, and only when nothing can be lost.
+   */
+  readonly queued: (signal: AbortSignal) => Promise<() => readonly LogMessage[]>;
   /** Takes what hooks around the tools want to have read. */
   readonly contexts: () => readonly LogMessage[];
   /** Changed files, todo reminders, memory: by name, for the warning when one is too slow. */
@@ -33,13 +36,14 @@ const DEADLINE_SHARE = 0.8;
 
 const LEAD_IN = 'The user sent this while you were working. Take it into account from here on:';
 
-/** What a source found, or nothing when it failed or was too slow. */
-const inTime = async (
+/** What a source found; `nothing` when it failed or was too slow. */
+const inTime = async <T>(
   name: string,
-  finding: Promise<readonly LogMessage[]>,
+  nothing: T,
+  finding: Promise<T>,
   deadline: Promise<'late'>,
   tell: Tell,
-): Promise<readonly LogMessage[]> => {
+): Promise<T> => {
   try {
     const found = await Promise.race([finding, deadline]);
     if (found !== 'late') return found;
@@ -48,7 +52,7 @@ const inTime = async (
     const why = error instanceof Error ? error.message : String(error);
     tell({ type: 'warning', text: `${name} is left out: ${why}` });
   }
-  return [];
+  return nothing;
 };
 
 /** The order of the parts is fixed; within a part it is the order in which things came. */
@@ -61,7 +65,6 @@ export const createAttachments = ({
 }: AttachmentsDeps) => {
   const find = async (state: QueryState, signal: AbortSignal) => {
     const entries = Object.entries(sources);
-    if (entries.length === 0) return [];
     let timer: NodeJS.Timeout | undefined;
     const deadline = new Promise<'late'>((resolve) => {
       timer = setTimeout(resolve, state.limits.attachMs * DEADLINE_SHARE, 'late');
@@ -71,14 +74,17 @@ export const createAttachments = ({
     const finding = entries.map(([name, source]) =>
       inTime(
         name,
+        [],
         Promise.resolve().then(() => source(state, signal)),
         deadline,
         tell,
       ),
     );
+    const take = inTime('what was sent meanwhile', () => [], queued(signal), deadline, tell);
     const found = await Promise.all(finding);
+    const taking = await take;
     clearTimeout(timer);
-    return found.flat();
+    return { found: found.flat(), take: taking };
   };
 
   const folded = (prompt: LogMessage): LogMessage => {
@@ -88,9 +94,9 @@ export const createAttachments = ({
   };
 
   return async (state: QueryState, signal: AbortSignal): Promise<AttachmentsReady> => {
-    const found = await find(state, signal);
+    const { found, take } = await find(state, signal);
     if (signal.aborted) return { type: 'attachments.ready', messages: [] };
-    const messages = [...contexts(), ...found, ...queued().map(folded)];
+    const messages = [...contexts(), ...found, ...take().map(folded)];
     return { type: 'attachments.ready', messages: messages.map((message) => log.put(message)) };
   };
 };

@@ -20,7 +20,7 @@ const setup = (
   const words: StageWord[] = [];
   const attach = createAttachments({
     log,
-    queued: () => queue.splice(0),
+    queued: async () => () => queue.splice(0),
     contexts: () => contexts.splice(0),
     sources,
     tell: (word) => words.push(word),
