@@ -61,7 +61,7 @@ export function contextServices(parts: ContextParts): ContextServices {
     compact,
     ...lightStages(session, tell),
     autocompact: createAutocompact({
-      ...{ compact, counter, tell, windowOf },
+      ...{ compact, counter, tell, windowOf: windowsOf(session) },
       isEnabled: () => true,
       autoCompactWindow: () => config.autoCompactWindow,
       pricesOf: worstPrices,
@@ -111,7 +111,8 @@ function compaction({ session, callModel, tell, promptUuids }: ContextParts): Co
   const { log, tokens: counter, runHooks, uuid, toolState } = session;
   const now = () => session.now().getTime();
   return createCompact({
-    ...{ log, counter, callModel, windowOf, runHooks, tell, uuid, now },
+    ...{ log, counter, callModel, runHooks, tell, uuid, now },
+    windowOf: windowsOf(session),
     partsOf: (state) => requestOf(session, state, neverAborted),
     onUsage: (name, usage) => bill(session, name, usage),
     reattach: createReattach({
@@ -199,10 +200,14 @@ function replacementsOf({ config }: Session): ContentReplacementState {
 
 const neverAborted = new AbortController().signal;
 
-const windowOf = (name: string) => {
-  const { contextWindowTokens, outputTokensMax } = modelFacts(name);
-  return { windowTokens: contextWindowTokens, outputTokensMax };
-};
+/** The model's, or the host's own where it is smaller. */
+const windowsOf =
+  ({ config }: Session) =>
+  (name: string) => {
+    const { contextWindowTokens, outputTokensMax } = modelFacts(name);
+    const own = config.autoCompactWindow ?? contextWindowTokens;
+    return { windowTokens: Math.min(contextWindowTokens, own), outputTokensMax };
+  };
 
 /** What a prompt costs at most: nothing of it is in the cache. */
 const worstPrices = (name: string) => {

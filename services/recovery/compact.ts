@@ -102,10 +102,21 @@ export function createCompact(deps: CompactDeps): Compact {
     content: [{ type: 'text', text }],
   });
 
-  const keptTokensMax = ({ model, history }: QueryState) => {
+  const numbersOf = (model: string) => {
     const { windowTokens, outputTokensMax } = deps.windowOf(model);
-    const { kept } = windows(windowTokens, outputTokensMax);
+    return windows(windowTokens, outputTokensMax);
+  };
+  const keptTokensMax = ({ model, history }: QueryState) => {
+    const { kept } = numbersOf(model);
     return Math.min(kept, Math.floor(counter.estimate(history.head) * KEPT_SHARE_MAX));
+  };
+
+  /** What may be put beside the summary without being a reason for the next one. */
+  const roomBeside = (state: QueryState, messages: readonly LogMessage[]) => {
+    const { system, userContext, tools } = counter.fixedParts();
+    const fixed = tools.reduce((sum, { tokens }) => sum + tokens, system + userContext);
+    const free = numbersOf(state.model).autocompact - fixed - sizeOf(messages);
+    return Math.max(0, Math.min(free, keptTokensMax(state)));
   };
 
   const summarise = async (
@@ -114,7 +125,6 @@ export function createCompact(deps: CompactDeps): Compact {
     wishes: readonly string[],
   ): Promise<SummaryAnswer> => {
     const parts = deps.partsOf(state);
-    const { windowTokens, outputTokensMax } = deps.windowOf(parts.model);
     return askSummary(
       {
         old,
@@ -122,7 +132,7 @@ export function createCompact(deps: CompactDeps): Compact {
         wishes,
         signal,
         limits: state.limits,
-        maxTokens: windows(windowTokens, outputTokensMax).reserve,
+        maxTokens: numbersOf(parts.model).reserve,
       },
       { callModel: deps.callModel, onUsage: deps.onUsage, sizeOf, makeNote },
     );
@@ -138,9 +148,11 @@ export function createCompact(deps: CompactDeps): Compact {
       ...makeNote(summaryText(summary, messagesDropped)),
       origin: 'summary',
     };
-    const attached = await deps.reattach({ kept, tokensMax: keptTokensMax(state), signal });
+    const asked = request ? [request] : [];
+    const tokensMax = roomBeside(state, [note, ...asked, ...kept]);
+    const attached = await deps.reattach({ kept, tokensMax, signal });
     if (signal.aborted) return { kind: 'failed', fault: 'aborted', reason: 'aborted', usd };
-    const after = [note, ...attached, ...(request ? [request] : []), ...unbindThinking(kept, 0)];
+    const after = [note, ...attached, ...asked, ...unbindThinking(kept, 0)];
     if (sizeOf(after) > sizeOf(before) * (1 - FREED_SHARE_MIN))
       return {
         kind: 'failed',

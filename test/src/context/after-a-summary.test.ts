@@ -64,9 +64,9 @@ describe('CMP-04 after a summary', () => {
       prepare: ({ cwd }) => writeFileSync(join(cwd, 'a.txt'), `content ${'of it '.repeat(4_000)}`),
       script: ({ cwd }) => {
         const read = callTool('Read', { file_path: join(cwd, 'a.txt') });
-        return { replies: [read, fill(), fill(), fill(), read, say('done')] };
+        return { replies: [read, ...Array.from({ length: 5 }, () => fill()), read, say('done')] };
       },
-      options: window20k,
+      options: { autoCompactWindow: 40_000 },
       config: (config) => ({ tools: [...config.tools, filler] }),
     });
     expect(told.lines).toContain('compact_boundary');
