@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises';
 import { sizeOf } from '../text/amounts.ts';
 import { CHUNK_BYTES } from './limits.ts';
 import { done, fault, fileFault, type Outcome } from './outcome.ts';
@@ -43,6 +43,18 @@ export const openRegular = async (path: string): Promise<Outcome<OpenFile>> => {
   } catch (error) {
     await handle?.close().catch(() => undefined);
     return fileFault(error, path);
+  }
+};
+
+/**
+ * Which file was opened, whatever stands at its path by now.
+ * @param path where it was opened; what is said where the system does not tell (macOS, Windows).
+ */
+export const openedPath = async ({ handle }: OpenFile, path: string): Promise<string> => {
+  try {
+    return await readlink(`/proc/self/fd/${handle.fd}`);
+  } catch {
+    return realpath(path).catch(() => path);
   }
 };
 

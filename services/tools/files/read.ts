@@ -5,7 +5,7 @@ import { fileStateOf } from './file-state.ts';
 import { readInput } from './inputs.ts';
 import { READ_LINES, SNIFF_BYTES } from './limits.ts';
 import { mediaKindOf } from './media-kind.ts';
-import { type OpenFile, openRegular, readHead } from './open-regular.ts';
+import { type OpenFile, openedPath, openRegular, readHead } from './open-regular.ts';
 import { sayFileError } from './outcome.ts';
 import { hintForMissing, pathIn, realTarget } from './paths.ts';
 import { readImage } from './read-image.ts';
@@ -35,6 +35,10 @@ export const readTool: Implementation<typeof readInput> = {
       state: fileStateOf(context.state),
     };
     try {
+      // A link that was swapped since the call was judged leads to another file than was allowed.
+      if (context.mayRead && !(await context.mayRead(await openedPath(opened.value, real.value)))) {
+        return failed(`Not allowed: a rule denies what ${path} leads to`);
+      }
       return await readOpened(opened.value, request);
     } catch (error) {
       return failed(sayFileError(error, path));
