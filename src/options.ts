@@ -124,6 +124,8 @@ export interface Options {
   readonly autoCompactWindow?: number;
   /** Above so many messages the oldest turns are dropped, without a summary. */
   readonly historySnip?: { readonly maxMessages: number };
+  /** Hosts inside of the machine or its network (`localhost`) that WebFetch may reach, too. */
+  readonly webFetchInsideHosts?: readonly string[];
   readonly bare?: boolean;
   readonly onStatus?: (status: SDKStatus) => void;
   /** Where sessions are kept. Default: files below `$ESCAPEMENT_HOME`. */
@@ -212,7 +214,10 @@ export async function configFromOptions(
     ...(options.fallbackModel === undefined
       ? {}
       : { fallbackModel: modelNamed(options.fallbackModel, model) }),
-    tools: await builtInTools(options, { agents, skills: written.skills }),
+    tools: await builtInTools(options, {
+      ...{ agents, skills: written.skills },
+      insideHosts: (options.webFetchInsideHosts ?? []).map((host) => host.toLowerCase()),
+    }),
     commands: written.commands,
     mcpClients,
     agents,

@@ -392,5 +392,23 @@ export const toolSchemas = {
       "skill"
     ],
     "additionalProperties": false
+  },
+  "WebFetch": {
+    "type": "object",
+    "properties": {
+      "url": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 8000
+      },
+      "prompt": {
+        "description": "What you look for; the page is returned as a whole",
+        "type": "string"
+      }
+    },
+    "required": [
+      "url"
+    ],
+    "additionalProperties": false
   }
 } as const satisfies Record<string, InputSchema>;

@@ -8,6 +8,7 @@ import { skillInput } from '../../services/skills/inputs.ts';
 import * as files from '../../services/tools/files/inputs.ts';
 import * as shell from '../../services/tools/shell/inputs.ts';
 import { todoWriteInput } from '../../services/tools/todo-list.ts';
+import { webFetchInput } from '../../services/tools/web/inputs.ts';
 
 /** Tool → what it takes. */
 const inputs: Readonly<Record<string, z.ZodType>> = {
@@ -25,6 +26,7 @@ const inputs: Readonly<Record<string, z.ZodType>> = {
   TaskOutput: agents.taskOutputInput,
   TaskStop: agents.taskStopInput,
   Skill: skillInput,
+  WebFetch: webFetchInput,
 };
 
 /** Of `z.int()`: says nothing to a model and costs it a line each time. */
