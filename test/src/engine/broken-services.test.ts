@@ -2,6 +2,7 @@
  * Our own services are not trusted, either: one that throws ends the turn with a reason, one that
  * never answers is not waited for, and the session goes on after both.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { QueryDeps } from '../../../src/deps.ts';
 import { callTool, type Script, say, tooLong } from '../../../src/testing/index.ts';
@@ -91,6 +92,26 @@ describe('a service that throws', () => {
     });
     expect(told.last).toMatchObject({ terminal_reason: 'model_error' });
     expect(told.last.errors[0]).toContain('a bug of ours');
+  });
+
+  const executors: Record<string, QueryDeps['toolExecutor']> = {
+    'when it begins': () => Promise.reject(new Error('a bug of ours')),
+    'while calls wait for it': () => wait(200).then(() => Promise.reject('a bug of ours')),
+    'when it hears of a call': async (line) =>
+      line.onCommand(() => {
+        throw new Error('a bug of ours');
+      }),
+  };
+  it.each(Object.entries(executors))('toolExecutor, %s', async (_, toolExecutor) => {
+    const told = await tell({
+      script: { replies: [callTool('Look'), say('never asked')] },
+      config: () => ({ tools: [hostTool('Look', () => 'seen')], deps: { toolExecutor } }),
+      except: ['script', 'usage'], // the stream may be cut before it has said its last numbers
+    });
+    expect(told.last).toMatchObject({ terminal_reason: 'model_error', is_error: true });
+    expect(told.last.errors[0]).toContain('toolExecutor: ');
+    expect(told.last.errors[0]).toContain('a bug of ours');
+    expect(told.last.duration_ms).toBeLessThan(10_000);
   });
 });
 
