@@ -4,6 +4,8 @@ import type TurndownService from 'turndown';
 /** Nothing of it is text for a reader, and it is most of many pages. */
 const unread = /<(script|style|noscript|template|iframe|svg)\b[\s\S]*?(?:<\/\1\s*>|$)/gi;
 const comments = /<!--[\s\S]*?(?:-->|$)/g;
+/** Blanks that nobody reads, and for which the converter needs the square of their number. */
+const longBlanks = /(?:\s|&nbsp;|&#160;|&#xa0;){100,}/gi;
 /** What is left of it: parsing takes about a second for so much, and the process does nothing else. */
 const HTML_CHARS_MAX = 300_000;
 /** The parser's time grows with the square of the depth, and its stack with the depth. */
@@ -16,7 +18,11 @@ let converter: Promise<TurndownService> | undefined;
 
 /** *Contract:* never throws: what the library does not get through becomes plain text. */
 export async function htmlToMarkdown(html: string): Promise<string> {
-  const read = html.replace(unread, '').replace(comments, '').slice(0, HTML_CHARS_MAX);
+  const read = html
+    .replace(unread, '')
+    .replace(comments, '')
+    .replace(longBlanks, '\n')
+    .slice(0, HTML_CHARS_MAX);
   if (depthOf(read) > DEPTH_MAX) return squeezed(plainText(read));
   converter ??= makeConverter();
   try {
