@@ -3,17 +3,35 @@
  * can wait (the next piece of a stream) asks for room first, so that a slow host slows the model
  * down instead of filling the memory.
  */
+import type { SDKMessage } from './wire.ts';
+
 const ITEMS_MAX = 64; // deltas are small, and a host that keeps up never sees this many
 
 export class OutputQueue<T> implements AsyncIterableIterator<T, void, undefined> {
   readonly #items: T[] = [];
+  readonly #keyOf: (item: T) => string | undefined;
   #ended = false;
   #wakeReader: (() => void) | undefined;
   #waiting: (() => void)[] = [];
 
+  /**
+   * @param keyOf of what the next word of its kind makes worthless, such as progress: it takes the
+   * place of an unread one under the same key, so that a host that does not read has one to read.
+   */
+  constructor(keyOf: (item: T) => string | undefined = () => undefined) {
+    this.#keyOf = keyOf;
+  }
+
   /** Never waits. Ignored after `end`. */
   push(item: T): void {
     if (this.#ended) return;
+    const key = this.#keyOf(item);
+    const unread =
+      key === undefined ? -1 : this.#items.findIndex((one) => this.#keyOf(one) === key);
+    if (unread >= 0) {
+      this.#items[unread] = item;
+      return;
+    }
     this.#items.push(item);
     this.#wakeReader?.();
   }
@@ -65,4 +83,11 @@ export class OutputQueue<T> implements AsyncIterableIterator<T, void, undefined>
     this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
+}
+
+/** Of a call or a hook only the newest progress is worth reading. */
+export function progressKey(message: SDKMessage): string | undefined {
+  if (message.type === 'tool_progress') return `tool ${message.tool_use_id}`;
+  if (message.type !== 'system' || message.subtype !== 'hook_progress') return undefined;
+  return `hook ${message.hook_id}`;
 }

@@ -32,7 +32,7 @@ import {
 import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.ts';
 import { productionDeps, type QueryDeps } from './deps.ts';
 import { type OfferedServers, offeredServers, type ServerReport } from './offered-servers.ts';
-import { OutputQueue } from './output-queue.ts';
+import { OutputQueue, progressKey } from './output-queue.ts';
 import { acceptPrompt, namesCommand, type ProcessedInput } from './process-user-input.ts';
 import { admitLeft } from './prompt-hooks.ts';
 import type { Priority } from './prompt-queue.ts';
@@ -550,7 +550,7 @@ export class QueryEngine {
     const scope = new QueryScope({
       session,
       turn,
-      queue: new OutputQueue<SDKMessage>(),
+      queue: new OutputQueue<SDKMessage>(progressKey),
       uuid: session.uuid,
       now: session.now,
       includePartialMessages: this.#config.includePartialMessages ?? false,

@@ -20,7 +20,7 @@ import { wellFormed } from '../services/well-formed.ts';
 import { snapshotQueryConfig } from './config.ts';
 import { productionDeps } from './deps.ts';
 import { modelNamed } from './model-access.ts';
-import { OutputQueue } from './output-queue.ts';
+import { OutputQueue, progressKey } from './output-queue.ts';
 import { queryLimits } from './query-limits.ts';
 import { QueryScope } from './query-scope.ts';
 import { isGoodEnding } from './result.ts';
@@ -267,7 +267,7 @@ function scopeOf(
   asksFor: string | undefined,
 ): QueryScope {
   return new QueryScope({
-    ...{ session, turn, queue: new OutputQueue<SDKMessage>() },
+    ...{ session, turn, queue: new OutputQueue<SDKMessage>(progressKey) },
     uuid: session.uuid,
     now: session.now,
     includePartialMessages: caller.includePartialMessages,
