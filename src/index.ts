@@ -40,7 +40,8 @@ export {
 export { productionDeps, type QueryDeps } from './deps.ts';
 export { engineFromOptions, type Options } from './options.ts';
 export { ask, type Query, query, type SDKUserPrompt } from './query.ts';
-export { type InterruptedTurn, QueryEngine, type RewindOptions } from './query-engine.ts';
+export { type InterruptedTurn, QueryEngine } from './query-engine.ts';
+export type { RewindOptions } from './rewind.ts';
 export { type QueryParams, runQuery } from './run-query.ts';
 export {
   deleteSession,

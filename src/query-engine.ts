@@ -3,16 +3,12 @@
  * class; the machine is the query.
  */
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import type { InspectionEvent } from 'xstate';
-import { limitsOf } from '../machines/limits.ts';
-import type { TerminalReason } from '../machines/reasons.ts';
 import { begin, type Cursor, type QueryInput, type QueryResult } from '../machines/state.ts';
 import { builtInAgents, mergedAgents } from '../services/agents/agent-definition.ts';
-import { type RewindFilesResult, rewindFiles } from '../services/journal/checkpoints.ts';
+import type { RewindFilesResult } from '../services/journal/checkpoints.ts';
 import { openCalls } from '../services/journal/open-calls.ts';
-import { type Restored, restore } from '../services/journal/restore.ts';
-import { sweepOldFiles } from '../services/journal/retention.ts';
+import type { Restored } from '../services/journal/restore.ts';
 import { emptyHistory } from '../services/message-log.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type {
@@ -22,6 +18,7 @@ import type {
 } from '../services/permissions/types.ts';
 import { fileStateOf } from '../services/tools/files/file-state.ts';
 import type { Tool } from '../services/tools/tool.ts';
+import { closeSession } from './close-session.ts';
 import {
   type Command,
   type Prompt,
@@ -31,40 +28,35 @@ import {
 } from './config.ts';
 import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.ts';
 import { productionDeps, type QueryDeps } from './deps.ts';
+import { tellFailure } from './failure-hooks.ts';
+import { initMessage } from './init-message.ts';
+import { journalNotices } from './journal-notices.ts';
 import { type OfferedServers, offeredServers, type ServerReport } from './offered-servers.ts';
 import { OutputQueue, progressKey } from './output-queue.ts';
-import { acceptPrompt, namesCommand, type ProcessedInput } from './process-user-input.ts';
+import { acceptPrompt, type ProcessedInput } from './process-user-input.ts';
 import { admitLeft } from './prompt-hooks.ts';
 import type { Priority } from './prompt-queue.ts';
-import { queryLimits } from './query-limits.ts';
+import { queryInput } from './query-input.ts';
 import { QueryScope } from './query-scope.ts';
+import { cancelPrompt, enqueuePrompt, takePrompts } from './queued-prompts.ts';
 import { resultMessage, type TurnOutcome } from './result.ts';
+import { messagesUpTo, type RewindOptions, rewoundFiles } from './rewind.ts';
 import { runQuery, safely } from './run-query.ts';
 import { sandboxWarnings } from './sandbox-policy.ts';
-import { openSession, type Session, SessionToolState } from './session.ts';
+import { openSession, type Session } from './session.ts';
 import { withOwnCommands } from './session-commands.ts';
+import { buildSessionPrompt } from './session-prompt.ts';
 import { type SessionServices, sessionServices } from './session-services.ts';
 import { type SettledCalls, settleCalls } from './settle-calls.ts';
 import { watching } from './snip-replay.ts';
 import { structuredOutputTool } from './structured-output.ts';
 import { Subagents } from './subagents.ts';
-import { systemContext, systemPrompt, userContext } from './system-prompt.ts';
 import { systemToWire } from './to-wire.ts';
 import { Turn } from './turn.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 import type { SDKMessage } from './wire.ts';
 
-/** These are told to StopFailure hooks. */
-const failureReasons: readonly TerminalReason[] = [
-  'api_error',
-  'model_error',
-  'prompt_too_long',
-  'image_error',
-  'max_output_tokens',
-  'refusal',
-];
-const FAILURE_HOOKS_MS = 60_000;
 /** A turn that kills its process each time must not do so for ever. */
 const FINISH_TRIES_MAX = 3;
 
@@ -75,15 +67,6 @@ export interface InterruptedTurn {
   /** How often it was tried to be ended. */
   readonly tries: number;
   readonly mayFinish: boolean;
-}
-
-export interface RewindOptions {
-  /** History ends with the message. Default: true. */
-  readonly conversation?: boolean;
-  /** Files that edit tools have changed since become what they were. Default: false. */
-  readonly files?: boolean;
-  /** Only says what would be done. */
-  readonly dryRun?: boolean;
 }
 
 export class QueryEngine {
@@ -211,7 +194,8 @@ export class QueryEngine {
     const settled = yield* this.#handleOrphanedPermission(turn, model, canUseTool);
     const input = await this.#processUserInput(prompt, options, turn);
     await this.#persistUserMessages(input, await this.#admitLeft(turn, left));
-    if (!settled) yield this.#initMessage(model);
+    const skills = this.#loadSkills();
+    if (!settled) yield this.#initMessage(model, skills);
     yield* notices;
     yield* this.#untold.splice(0).map((text) => this.#warning(text));
     yield* this.#agents.takeUnheard();
@@ -220,12 +204,9 @@ export class QueryEngine {
       yield* this.#work(input.work, turn, model, canUseTool);
       return;
     }
-    if (!input.shouldQuery) {
-      yield await this.#result(turn, { kind: 'answered', text: input.text, reason: input.reason });
-      return;
-    }
-    if (settled && settled.deferred.length > 0) {
-      yield await this.#result(turn, { kind: 'answered', text: '', reason: 'tool_deferred' });
+    const answer = this.#answerWithoutQuery(input, settled);
+    if (answer) {
+      yield await this.#result(turn, answer);
       return;
     }
     const result = yield* this.#query(input, turn, model, canUseTool, left?.turnsSpent ?? 0);
@@ -262,17 +243,8 @@ export class QueryEngine {
     if (this.#hasOpenedJournal) return [];
     const cutBytes = await this.#session.transcript.open();
     this.#hasOpenedJournal = true;
-    const { damagedLines = 0, gaps = 0 } = this.#config.resumed?.restored ?? {};
-    const notices = [
-      ...(cutBytes > 0
-        ? [`a last line that a crash had cut was taken off (${cutBytes} bytes)`]
-        : []),
-      ...(damagedLines > 0
-        ? [`${damagedLines} damaged line(s) were skipped; they are left as they are`]
-        : []),
-      ...(gaps > 0 ? [`${gaps} message(s) have lost the one before them, which was guessed`] : []),
-    ];
-    return notices.map((text) => this.#warning(`Resumed session: ${text}.`));
+    const notices = journalNotices(cutBytes, this.#config.resumed?.restored);
+    return notices.map((text) => this.#warning(text));
   }
 
   #warning(content: string): SDKMessage {
@@ -318,24 +290,8 @@ export class QueryEngine {
   }
 
   /** 4. Once for a session: a prompt that changes would cost the cache. */
-  async #buildSystemPrompt(model: string): Promise<void> {
-    const session = this.#session;
-    if (session.systemPrompt.length > 0) return;
-    const { cwd, env, customSystemPrompt, appendSystemPrompt, getAppState, memory } = this.#config;
-    const custom = customSystemPrompt;
-    session.systemPrompt = systemPrompt({
-      custom,
-      append: appendSystemPrompt,
-      context: custom === undefined ? await systemContext(cwd, env) : undefined,
-    });
-    session.userContext = userContext({
-      cwd,
-      additionalDirectories: getAppState().toolPermissionContext.additionalDirectories,
-      platform: process.platform,
-      date: session.now().toISOString().slice(0, 10),
-      model,
-      memory: memory ?? [],
-    });
+  #buildSystemPrompt(model: string): Promise<void> {
+    return buildSessionPrompt(this.#session, model);
   }
 
   /** 5. A wanted shape becomes a tool of this turn. */
@@ -363,11 +319,11 @@ export class QueryEngine {
     const scope = this.#beginScope(turn, model, canUseTool);
     scope.interrupt = () => this.interrupt();
     const config = snapshotQueryConfig(this.sessionId, this.#config.gates);
-    this.#services ??= sessionServices(session, () => this.#scope);
+    const services = this.#servicesNow();
     const isAnswered = this.#hasHandledOrphanedPermission;
     this.#hasHandledOrphanedPermission = true;
     const settling = settleCalls({
-      ...{ calls, scope, config, services: this.#services, isDeferred },
+      ...{ calls, scope, config, services, isDeferred },
       signal: this.#abortController.signal,
       orphanedPermission: isAnswered ? undefined : this.#config.orphanedPermission,
     }).finally(() => scope.queue.end());
@@ -389,15 +345,18 @@ export class QueryEngine {
     const isFirst = !this.#isStarted;
     this.#isStarted = true;
     if (prompt === undefined) return noPrompt;
-    return acceptPrompt({
+    const input = await acceptPrompt({
       prompt,
       uuid: turn.promptUuids[0] ?? randomUUID(),
       isMeta: options.isMeta ?? false,
       isFirst,
       session: this.#session,
       commands: this.#commands(),
+      judge: this.#servicesNow().judge,
       signal: this.#abortController.signal,
     });
+    if (input.isRepeated) turn.promptUuids.shift(); // exactly one result names it
+    return input;
   }
 
   /** Files may have changed since the last turn; the fence is looked at before the first. */
@@ -433,27 +392,14 @@ export class QueryEngine {
   }
 
   /** 10. What the host may show about this turn. */
-  #initMessage(model: string): SDKMessage {
-    const { cwd, getAppState, agents } = this.#config;
-    return systemToWire(
-      {
-        subtype: 'init',
-        cwd,
-        model,
-        tools: this.#tools().map(({ name }) => name),
-        mcp_servers: this.mcpServers.map(({ tools: _, ...server }) => server),
-        permissionMode: getAppState().toolPermissionContext.mode,
-        slash_commands: this.#commands().map(({ name }) => name),
-        agents: mergedAgents(builtInAgents, agents).map(({ name }) => name),
-        skills: this.#loadSkills(),
-        apiKeySource: this.#config.model.apiKey ? 'ANTHROPIC_API_KEY' : 'none',
-        output_style: 'default',
-        escapement_version: VERSION,
-        claude_code_version: VERSION,
-      },
-      this.#session.uuid(),
-      this.sessionId,
-    );
+  #initMessage(model: string, skills = this.#loadSkills()): SDKMessage {
+    return initMessage(this.#session, this.#config, {
+      model,
+      skills,
+      servers: this.mcpServers,
+      commands: this.#commands().map(({ name }) => name),
+      agents: mergedAgents(builtInAgents, this.#config.agents).map(({ name }) => name),
+    });
   }
 
   /** Instead of the loop: a command works on the conversation, and speaks while it does. */
@@ -465,10 +411,9 @@ export class QueryEngine {
   ): AsyncGenerator<SDKMessage, void, unknown> {
     const session = this.#session;
     const scope = this.#beginScope(turn, model, canUseTool);
-    this.#services ??= sessionServices(session, () => this.#scope);
     const working = work({
       state: begin(this.#queryInput(noPrompt, model, 0)),
-      compact: this.#services.compact,
+      compact: this.#servicesNow().compact,
       signal: this.#abortController.signal,
     }).finally(() => scope.queue.end());
     working.catch(() => {}); // awaited below, after the last message was read
@@ -491,6 +436,18 @@ export class QueryEngine {
     yield await this.#result(turn, { kind: 'answered', text, reason });
   }
 
+  /** 11. A local command, a refused prompt, a call that is left to the host again. */
+  #answerWithoutQuery(
+    input: ProcessedInput,
+    settled: SettledCalls | undefined,
+  ): TurnOutcome | undefined {
+    if (!input.shouldQuery) return { kind: 'answered', text: input.text, reason: input.reason };
+    if (settled && settled.deferred.length > 0) {
+      return { kind: 'answered', text: '', reason: 'tool_deferred' };
+    }
+    return undefined;
+  }
+
   /** 12. The loop: messages come as they happen, and the history that stands is kept. */
   async *#query(
     input: ProcessedInput,
@@ -502,8 +459,7 @@ export class QueryEngine {
     const session = this.#session;
     const config = snapshotQueryConfig(this.sessionId, this.#config.gates);
     const scope = this.#beginScope(turn, model, canUseTool);
-    this.#services ??= sessionServices(session, () => this.#scope);
-    const production = productionDeps(scope, config, this.#services);
+    const production = productionDeps(scope, config, this.#servicesNow());
     const deps: QueryDeps = { ...production, ...this.#config.deps };
     session.taskBudgetRemaining = undefined;
     let ended: QueryResult | undefined;
@@ -523,7 +479,7 @@ export class QueryEngine {
       const result = yield* watching(running, (message) => this.#replay(message));
       isHeard = true;
       this.#history = result.history;
-      await this.#tellFailure(result);
+      await tellFailure(result, session.runHooks, this.#abortController.signal);
       return result;
     } finally {
       if (!isHeard && ended) await this.#endUnheard(turn, ended);
@@ -563,40 +519,12 @@ export class QueryEngine {
     scope.agents = this.#agents.runnerFor(scope, 0);
     this.#scope = scope;
     session.primaryModel = model;
-    session.toldUsd = session.spending.usd; // the query begins with it
     session.tellHost = (message) => scope.system(message);
     return scope;
   }
 
-  /** A failure of the model or the API has its own event: Stop hooks judge answers. */
-  async #tellFailure({ reason, failure }: QueryResult): Promise<void> {
-    if (!failureReasons.includes(reason)) return;
-    const deadline = AbortSignal.timeout(FAILURE_HOOKS_MS);
-    const signal = AbortSignal.any([deadline, this.#abortController.signal]);
-    await this.#session.runHooks(
-      'StopFailure',
-      { error: reason, error_details: failure?.detail },
-      { matchQuery: reason, signal },
-    );
-  }
-
-  #queryInput(input: ProcessedInput, model: string, turnsSpent: number): QueryInput {
-    const { fallbackModel, jsonSchema } = this.#config;
-    const session = this.#session;
-    return {
-      queryId: session.uuid(),
-      history: this.#history,
-      model,
-      querySource: 'main',
-      startedAtMs: session.now().getTime(),
-      // What earlier processes have spent was theirs: the budget is for this run.
-      spentUsd: session.spending.usd,
-      turnCount: 1 + turnsSpent,
-      wantsSchema: jsonSchema !== undefined,
-      limits: limitsOf(queryLimits(this.#config, model, input.tokenBudget)),
-      ...(session.autoCompactTracking ? { autoCompactTracking: session.autoCompactTracking } : {}),
-      ...(fallbackModel === undefined || fallbackModel === model ? {} : { fallbackModel }),
-    };
+  #queryInput({ tokenBudget }: ProcessedInput, model: string, turnsSpent: number): QueryInput {
+    return queryInput(this.#session, { history: this.#history, model, turnsSpent, tokenBudget });
   }
 
   /** 13. The last word. Also of a turn that failed before it began. */
@@ -618,37 +546,18 @@ export class QueryEngine {
 
   /** A prompt beside the turn that runs: folded in at its next chance, else left for the next. */
   enqueue(prompt: Prompt, options: SubmitOptions & { readonly priority?: Priority } = {}): void {
-    const session = this.#session;
-    const { priority: wanted = 'next' } = options;
-    const isCommand = namesCommand(prompt, withOwnCommands(this.#config.commands));
-    const priority = wanted === 'next' && isCommand ? 'later' : wanted;
-    const message: LogMessage = {
-      uuid: options.uuid ?? session.uuid(),
-      role: 'user',
-      kind: 'note',
-      origin: 'prompt',
-      timestamp: session.now().toISOString(),
-      content: typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt,
-      ...(options.isMeta ? { isMeta: true } : {}),
-    };
-    session.queue.add(message, priority);
-    const { uuid } = message;
-    session.transcript.note('queue-operation', { operation: 'enqueue', uuid, priority, message });
+    const priority = enqueuePrompt(this.#session, prompt, options);
     if (priority === 'now') this.interrupt();
   }
 
   /** Takes back a prompt that no turn has taken. @returns whether it was still waiting. */
   cancel(uuid: string): boolean {
-    const { queue, transcript } = this.#session;
-    // Also one that was handed back to the caller: nobody will go on with it after a crash.
-    transcript.note('queue-operation', { operation: 'remove', uuid });
-    return queue.cancel(uuid);
+    return cancelPrompt(this.#session, uuid);
   }
 
   /** Prompts that no turn has taken, oldest first: the caller submits them as the next turn. */
   takeQueued(): readonly ({ readonly prompt: Prompt } & Required<SubmitOptions>)[] {
-    const taken = this.#session.queue.takeAll();
-    return taken.map(({ content, uuid, isMeta = false }) => ({ prompt: content, uuid, isMeta }));
+    return takePrompts(this.#session);
   }
 
   /** Stops the turn that runs; its result says `aborted_*`. Without a turn nothing happens. */
@@ -663,15 +572,12 @@ export class QueryEngine {
    */
   async rewind(messageUuid: string, options: RewindOptions = {}): Promise<RewindFilesResult> {
     if (this.#turn) throw new Error('a turn is running: interrupt it first');
-    const { conversation = true, files = false, dryRun = false } = options;
-    const { store, historyFolder: folder, transcript, log, toolState } = this.#session;
+    const { conversation = true, dryRun = false } = options;
+    const { transcript, log, toolState } = this.#session;
     await this.#openJournal();
-    const messages = await this.#messagesUpTo(messageUuid);
+    const messages = await messagesUpTo(this.#session, this.messages, messageUuid);
     if (this.#turn) throw new Error('a turn has begun meanwhile: nothing was rewound');
-    const { sessionId } = this;
-    const rewound: RewindFilesResult = files
-      ? await rewindFiles({ store, sessionId, folder, messageUuid, dryRun })
-      : { canRewind: true, filesChanged: [], conflicts: [] };
+    const rewound = await rewoundFiles(this.#session, messageUuid, options);
     if (!rewound.canRewind || !conversation || dryRun) return rewound;
     this.#history = log.rewrite(messages, 0);
     this.#left = undefined;
@@ -682,16 +588,6 @@ export class QueryEngine {
     for (const path of this.#config.memoryPaths ?? []) this.#loadedNestedMemoryPaths.add(path);
     await transcript.commit();
     return rewound;
-  }
-
-  /** From memory, or from before the summary that stands there now. */
-  async #messagesUpTo(uuid: string): Promise<readonly LogMessage[]> {
-    const isIt = (message: LogMessage) => bare(message.uuid) === uuid;
-    const at = this.messages.findIndex(isIt);
-    if (at >= 0) return this.messages.slice(0, at + 1);
-    const older = await restore(this.#session.store, this.sessionId, { at: uuid });
-    if (!older) throw new Error(`message ${uuid} is not in session ${this.sessionId}`);
-    return older.messages;
   }
 
   /**
@@ -756,17 +652,13 @@ export class QueryEngine {
   async #close(): Promise<void> {
     this.interrupt();
     await this.#agents.close();
-    const { toolState, transcript, stopping, runHooks } = this.#session;
-    if (this.#isStarted) {
-      const signal = AbortSignal.timeout(5_000);
-      await runHooks('SessionEnd', { reason: 'other' }, { matchQuery: 'other', signal });
-    }
-    await Promise.allSettled(stopping);
-    await runHooks.dispose();
-    if (toolState instanceof SessionToolState) await toolState.dispose();
-    await this.#servers.close();
-    await transcript.close();
-    if (this.#isStarted) await sweepOldFiles(join(this.#config.home, 'projects'), new Date());
+    await closeSession(this.#session, this.#servers, this.#isStarted);
+  }
+
+  /** Made with the first query: they look at what the host has set until then. */
+  #servicesNow(): SessionServices {
+    this.#services ??= sessionServices(this.#session, () => this.#scope);
+    return this.#services;
   }
 
   #endTurn(): void {
@@ -784,9 +676,6 @@ export class QueryEngine {
     return withOwnCommands([...this.#config.commands, ...this.#servers.commands()]);
   }
 }
-
-/** Versions of one message are named `<uuid>~<version>`. */
-const bare = (uuid: string) => uuid.replace(/~[0-9a-f]+$/, '');
 
 /** A turn that goes on without a prompt. */
 const noPrompt: ProcessedInput = {

@@ -1,0 +1,43 @@
+/** Back to a message: conversation, files of the edit tools, or both. */
+import { type RewindFilesResult, rewindFiles } from '../services/journal/checkpoints.ts';
+import { restore } from '../services/journal/restore.ts';
+import type { LogMessage } from '../services/messages.ts';
+import type { Session } from './session.ts';
+
+export interface RewindOptions {
+  /** History ends with the message. Default: true. */
+  readonly conversation?: boolean;
+  /** Files that edit tools have changed since become what they were. Default: false. */
+  readonly files?: boolean;
+  /** Only says what would be done. */
+  readonly dryRun?: boolean;
+}
+
+/** Versions of one message are named `<uuid>~<version>`. */
+const bare = (uuid: string) => uuid.replace(/~[0-9a-f]+$/, '');
+
+/**
+ * From what stands, or from before the summary that stands there now.
+ * @throws when the message is not in this session.
+ */
+export async function messagesUpTo(
+  { store, id }: Session,
+  standing: readonly LogMessage[],
+  uuid: string,
+): Promise<readonly LogMessage[]> {
+  const at = standing.findIndex((message) => bare(message.uuid) === uuid);
+  if (at >= 0) return standing.slice(0, at + 1);
+  const older = await restore(store, id, { at: uuid });
+  if (!older) throw new Error(`message ${uuid} is not in session ${id}`);
+  return older.messages;
+}
+
+/** The files as they were when the message was said. */
+export async function rewoundFiles(
+  { store, id, historyFolder: folder }: Session,
+  messageUuid: string,
+  { files = false, dryRun = false }: RewindOptions,
+): Promise<RewindFilesResult> {
+  if (!files) return { canRewind: true, filesChanged: [], conflicts: [] };
+  return rewindFiles({ store, sessionId: id, folder, messageUuid, dryRun });
+}
