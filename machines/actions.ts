@@ -193,7 +193,7 @@ export const actions = {
       {
         history: e.history,
         promptUsd: e.promptUsd ?? s.promptUsd,
-        spentUsd: s.spentUsd + e.usd,
+        spentUsd: e.spentUsd ?? s.spentUsd + e.usd,
         autoCompactTracking: tracking,
       },
     ];

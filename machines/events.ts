@@ -20,6 +20,8 @@ export type QueryEvent =
       type: 'stage.done';
       history: Cursor;
       compaction?: 'done' | 'failed';
+      /** From the first and the last stage: all that was billed, also what nobody told the chart of. */
+      spentUsd?: number;
       /** From the last stage: what sending the prompt will probably cost. */
       promptUsd?: number;
     } & Cost)

@@ -16,7 +16,7 @@ import type { ToolContext } from '../services/tools/tool.ts';
 import type { QueryConfig } from './config.ts';
 import { modelLimits } from './query-limits.ts';
 import type { QueryScope } from './query-scope.ts';
-import { type Session, takeSpentByOthers } from './session.ts';
+import type { Session } from './session.ts';
 import type { SessionServices } from './session-services.ts';
 import { STRUCTURED_OUTPUT, structuredValue } from './structured-output.ts';
 
@@ -55,7 +55,7 @@ export function productionDeps(
   const { session } = scope;
   return {
     callModel: services.callModel,
-    toolResultBudget: withOthersSpending(
+    toolResultBudget: withSpending(
       session,
       gates.toolResultBudget ? services.toolResultBudget : pass,
     ),
@@ -63,7 +63,7 @@ export function productionDeps(
     microcompact: gates.microcompact ? services.microcompact : pass,
     collapse: pass,
     autocompact: gates.autocompact ? services.autocompact : pass,
-    legalize: services.legalize,
+    legalize: withSpending(session, services.legalize),
     drainCollapses: services.drainCollapses,
     stripMedia: services.stripMedia,
     reactiveCompact: gates.reactiveCompact
@@ -78,12 +78,15 @@ export function productionDeps(
   };
 }
 
-/** The first stage of each iteration tells the chart what agents have spent meanwhile. */
-const withOthersSpending =
+/**
+ * The first and the last stage tell the chart what was really spent: agents spend beside it, and a
+ * stream or a summary that it hung up on is billed all the same.
+ */
+const withSpending =
   (session: Session, stage: QueryDeps['toolResultBudget']): QueryDeps['toolResultBudget'] =>
   async (state, signal) => {
     const done = await stage(state, signal);
-    return { ...done, usd: done.usd + takeSpentByOthers(session) };
+    return { ...done, spentUsd: session.spending.usd };
   };
 
 /** The fallback model has another window and another price. */

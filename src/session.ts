@@ -85,8 +85,6 @@ export interface Session {
   taskBudgetRemaining: number | undefined;
   /** One purse for the session and its agents. */
   readonly spending: Spending;
-  /** How much of it this session's own queries know of. */
-  toldUsd: number;
   /** To be read by the model at the next chance: tasks in the background that have ended. */
   readonly notices: LogMessage[];
   /** Instruction files that the conversation has, by their real paths. */
@@ -178,7 +176,6 @@ export function openSession(
     snipRequest: undefined,
     taskBudgetRemaining: undefined,
     spending: { usd: 0 },
-    toldUsd: 0,
     notices: [],
     loadedNestedMemoryPaths: new Set(config.memoryPaths),
     discoveredSkillNames: new Set(),
@@ -201,17 +198,9 @@ function beginOf({ resumed }: QueryEngineConfig) {
 export function bill(session: Session, model: string, usage: Usage): number {
   const usd = session.usage.add(model, usage);
   session.spending.usd += usd ?? 0;
-  session.toldUsd += usd ?? 0; // by the event that brings the answer
   // At once, not with the result: a crash loses at most what the call that ran has cost.
   session.transcript.used(model, usage, usd);
   return usd ?? 0;
-}
-
-/** What others (agents, or who called this one) have spent since it was asked last. */
-export function takeSpentByOthers(session: Session): number {
-  const usd = session.spending.usd - session.toldUsd;
-  session.toldUsd = session.spending.usd;
-  return Math.max(0, usd);
 }
 
 /** A session-wide store for tools; `dispose` runs what each value asked for. */

@@ -89,7 +89,6 @@ export function agentSession(caller: Session, place: AgentPlace): Session {
     discoveredSkillNames: new Set(),
     snipRequest: undefined,
     taskBudgetRemaining: undefined,
-    toldUsd: caller.spending.usd,
   };
   return session;
 }

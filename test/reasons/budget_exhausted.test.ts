@@ -3,7 +3,7 @@
  * the turn ends before a call is made.
  */
 import { expect, it } from 'vitest';
-import { callTool, say } from '../../src/testing/index.ts';
+import { callTool, message, say, text } from '../../src/testing/index.ts';
 import { tell } from '../tools/story.ts';
 
 it('the result of the tool is shown, the next call is not made', async () => {
@@ -28,4 +28,21 @@ it('the result of the tool is shown, the next call is not made', async () => {
   expect(told.requests.map(({ body }) => Number(body.max_tokens) < 4_000)).toEqual([true]);
   expect(told.last).toMatchObject({ subtype: 'error_max_budget_usd', num_turns: 1 });
   expect(told.last.total_cost_usd).toBeLessThan(0.06);
+});
+
+it('what was billed after the chart had hung up counts, too', async () => {
+  const told = await tell({
+    script: {
+      replies: [
+        message([text('one'), text('two'), text('three')], { usage: { input_tokens: 100_000 } }),
+        say('never asked for'),
+      ],
+    },
+    limits: { blocksMax: 1 },
+    // 3 dollars a million tokens: the prompt was 30 cents, whether its answer was heard or not.
+    options: { maxBudgetUsd: 0.2 },
+    except: ['script', 'usage'],
+  });
+  expect(told.requests).toHaveLength(1);
+  expect(told.last.terminal_reason).toBe('budget_exhausted');
 });
