@@ -1,7 +1,9 @@
 /** From what the host submits to what the model is asked: commands, hooks, a budget in the words. */
 import type { TerminalReason } from '../machines/reasons.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
+import type { Judge } from '../services/permissions/types.ts';
 import type { Command, CommandContext, CommandOutcome, Prompt } from './config.ts';
+import { mentionedFiles } from './mentioned-files.ts';
 import { budgetInPrompt } from './prompt-budget.ts';
 import { judgePrompt, refusalText } from './prompt-hooks.ts';
 import type { Session } from './session.ts';
@@ -20,6 +22,8 @@ export interface ProcessedInput {
   readonly replies: readonly SDKMessage[];
   /** Output tokens that the words of the prompt grant. */
   readonly tokenBudget: number | undefined;
+  /** The session has this prompt already: a result has named it, or will. */
+  readonly isRepeated?: true;
   /** The prompt was a command that works on the conversation: this does the work. */
   readonly work?: (context: CommandContext) => Promise<CommandOutcome>;
 }
@@ -31,12 +35,14 @@ export interface Submission {
   readonly isFirst: boolean;
   readonly session: Session;
   readonly commands: readonly Command[];
+  readonly judge: Judge;
   readonly signal: AbortSignal;
 }
 
 /** @throws when the prompt is empty: nothing can be asked. */
 export async function acceptPrompt(submission: Submission): Promise<ProcessedInput> {
-  const { prompt, session, commands, signal, isFirst } = submission;
+  const { prompt, uuid, session, commands, judge, signal, isFirst } = submission;
+  if (session.log.has(uuid)) return repeated(session, uuid);
   const content = blocksOf(prompt);
   const text = textOf(content);
   const command = commandIn(text, commands);
@@ -68,7 +74,8 @@ export async function acceptPrompt(submission: Submission): Promise<ProcessedInp
     const why = refusalText(verdict.refusal);
     return { ...answered(why, 'hook_stopped'), replies: [inform(session, 'warning', why)] };
   }
-  const more = [...contexts.map(textBlock), ...verdict.contexts];
+  const files = await mentionedFiles(textOf(asked), session, judge, signal);
+  const more = [...files, ...contexts.map(textBlock), ...verdict.contexts];
   const message = promptMessage(submission, [...asked, ...more]);
   return {
     messages: [message],
@@ -82,6 +89,23 @@ export async function acceptPrompt(submission: Submission): Promise<ProcessedInp
         : []),
     ],
     tokenBudget: budgetInPrompt(text),
+  };
+}
+
+/** A host that lost the connection sends its prompt again: it is shown again, and not asked again. */
+function repeated(session: Session, uuid: string): ProcessedInput {
+  const known = messageToWire(session.log.get(uuid), session.id);
+  return {
+    ...answered('', 'completed'),
+    isRepeated: true,
+    replies: [
+      { ...known, isReplay: true } as SDKMessage,
+      inform(
+        session,
+        'info',
+        `The prompt ${uuid} is in the session already and was not asked again.`,
+      ),
+    ],
   };
 }
 
