@@ -8,6 +8,7 @@ import type { LogMessage } from '../services/messages.ts';
 import type { CallModel, ModelEvent, Usage } from '../services/model/types.ts';
 import { announcedDeadlineMs } from '../services/tools/executor/index.ts';
 import type { ToolInput } from '../services/tools/tool.ts';
+import type { SDKStatus } from './config.ts';
 import type { QueryScope } from './query-scope.ts';
 import { noteRequest, requestOf } from './request-maker.ts';
 import { bill } from './session.ts';
@@ -20,7 +21,7 @@ export async function converse(
 ): Promise<void> {
   const { state, signal } = line;
   const startedAt = performance.now();
-  scope.session.config.setSDKStatus?.('requesting');
+  tellStatus('requesting', scope);
   scope.system({ subtype: 'status', status: 'requesting' });
   const request = requestOf(scope.session, state, signal);
   const begun = new Set<string>();
@@ -36,9 +37,12 @@ export async function converse(
     // full answer): what it has not taken, the host must not keep.
     for (const uuid of begun) if (scope.turn.isUnsaid(uuid)) scope.retract(uuid);
     scope.turn.apiMs += performance.now() - startedAt;
-    scope.session.config.setSDKStatus?.(null);
+    tellStatus(null, scope);
   }
 }
+
+const tellStatus = (status: SDKStatus, scope: QueryScope): void =>
+  scope.tellCallback('setSDKStatus', () => scope.session.config.setSDKStatus?.(status));
 
 function pass(
   event: ModelEvent,

@@ -45,6 +45,8 @@ export class QueryScope {
   /** Agents that this query waits for. */
   readonly delegated = new Set<Promise<void>>();
   readonly caller: ScopeParts['caller'];
+  /** Callbacks of the host that have thrown: said once. */
+  readonly #broken = new Set<string>();
   /** To the chart, while the executor lives. */
   tellChart: (event: QueryEvent) => void = () => {};
 
@@ -99,6 +101,17 @@ export class QueryScope {
     scope.tellChart(
       event.type === 'person.asked' ? { ...event, question, toolUseId } : { ...event, question },
     );
+  }
+
+  /** A callback of the host that only wants to know: what it throws is its own affair. */
+  tellCallback(name: string, call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      if (this.#broken.has(name)) return;
+      this.#broken.add(name);
+      this.warn(`${name} of the host threw: ${String(error)}`);
+    }
   }
 
   system(word: SystemWord): void {

@@ -47,7 +47,9 @@ export async function* runQuery(
   const lives = new Set<Promise<void>>();
   const actor = createActor(machineOf(params, lives), {
     input: params.input,
-    inspect: journalEvents(scope.session.transcript, params.input, params.inspect),
+    inspect: journalEvents(scope.session.transcript, params.input, (event) =>
+      scope.tellCallback('inspect', () => params.inspect?.(event)),
+    ),
   });
   const abort = () => stopQuery(actor);
   scope.interrupt = abort;

@@ -122,3 +122,20 @@ describe('a service that never answers', () => {
     expect(told.results[0]?.duration_ms).toBeLessThan(10_000);
   });
 });
+
+it('a callback of the host that throws is told once, and ends nothing', async () => {
+  const broken = () => {
+    throw new Error('a bug of the host');
+  };
+  const told = await tell({
+    script: { replies: [callTool('Look'), say('done')] },
+    config: () => ({ tools: [hostTool('Look', () => 'seen')], setSDKStatus: broken }),
+    begin: (engine) => {
+      engine.inspect = broken;
+    },
+    except: ['view', 'stands'], // they are seen with the inspector that is replaced here
+  });
+  expect(told.last).toMatchObject({ terminal_reason: 'completed', result: 'done' });
+  const warnings = told.lines.filter((line) => line.includes('a bug of the host'));
+  expect(warnings.map((line) => line.split(' ')[1]).sort()).toEqual(['inspect', 'setSDKStatus']);
+});
