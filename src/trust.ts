@@ -86,6 +86,10 @@ function readStore(home: string): Store {
   throw new UsageError(`${file}: no list of trusted folders: correct or remove it`);
 }
 
+/** Instructions that would be read to the model if the folder were trusted. */
+export const instructionsOf = (cwd: string): readonly string[] =>
+  speakingFiles.filter((file) => existsSync(join(cwd, file)));
+
 /** What would act if the folder were trusted, in words for a person. Empty: only texts. */
 export function actionsOf(cwd: string): readonly string[] {
   const read = (file: string): Readonly<Record<string, unknown>> => {

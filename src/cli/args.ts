@@ -19,6 +19,8 @@ export type Invocation =
       readonly kind: 'print';
       readonly prompt: string | undefined;
       readonly outputFormat: OutputFormat;
+      /** A call that was denied makes the exit code 1, whatever the model made of it. */
+      readonly failsOnDenial: boolean;
       readonly options: Options;
       readonly debug: boolean;
     }
@@ -134,7 +136,10 @@ export function parseArguments(argv: readonly string[], terminal: Terminal): Par
     return { invocation: { kind: 'interactive', prompt, options, debug }, mcpConfig, ignored };
   }
   const outputFormat = flags.outputFormat ?? 'text';
-  const invocation: Invocation = { kind: 'print', prompt, outputFormat, options, debug };
+  const failsOnDenial = flags.failOnDenial === true;
+  const invocation: Invocation = {
+    ...{ kind: 'print', prompt, outputFormat, failsOnDenial, options, debug },
+  };
   return { invocation, mcpConfig, ignored };
 }
 

@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { actionsOf, trustFolder, trustOf } from '../trust.ts';
+import { actionsOf, instructionsOf, trustFolder, trustOf } from '../trust.ts';
 import type { CliContext } from './context.ts';
 import { visible } from './printable.ts';
 
@@ -22,13 +22,13 @@ export async function askTrust(
   if (trust === 'trusted') return true;
   if (trust === 'nothing_to_trust') return false;
   const acts = actionsOf(cwd).map((line) => `  · it ${visible(line).replace(/\s+/g, ' ')}`);
-  const texts = '  · its instructions (AGENTS.md, CLAUDE.md) are read to the model';
+  const texts = instructionsOf(cwd).map((file) => `  · ${file} is read to the model`);
   const why =
     trust === 'changed'
       ? 'What this folder does by itself has changed since you trusted it.'
       : 'This folder has settings or instructions of its own.';
   await out.writeText(
-    `${[why, `  ${visible(cwd)}`, ...acts, texts].join('\n')}\nDo you trust it? [y/N] `,
+    `${[why, `  ${visible(cwd)}`, ...acts, ...texts].join('\n')}\nDo you trust it? [y/N] `,
   );
   const isYes = /^\s*(y|yes)\s*$/i.test(await oneLine(terminal));
   if (!isYes) {

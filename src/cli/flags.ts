@@ -14,7 +14,7 @@ export const settingSources: readonly SettingSource[] = ['user', 'project', 'loc
 const refusedFlags: Readonly<Record<string, string>> = {
   agent: 'use --system-prompt and --tools for the main agent',
   channels: 'remove it',
-  'managed-settings': 'put managed settings into a file that --settings names',
+  'managed-settings': 'an administrator puts them into a file: see docs/security.md',
   'plugin-dir': 'plugins are not supported; MCP servers go into --mcp-config',
   'plugin-dir-no-mcp': 'plugins are not supported',
   'project-config-root': 'start in that folder, or name its settings with --settings',
@@ -117,6 +117,7 @@ export interface Flags {
   readonly settings?: string;
   readonly settingSources?: readonly SettingSource[];
   readonly trust?: true;
+  readonly failOnDenial?: true;
   readonly addDir?: readonly string[];
   readonly mcpConfig?: readonly string[];
   readonly maxTurns?: number;
@@ -176,6 +177,7 @@ function makeCommand(): Command {
   add('--settings <file-or-json>', 'more settings');
   add('--setting-sources <sources>', 'which settings files count: user,project,local', sourceList);
   add('--trust', "this folder's own hooks, rules and servers may act");
+  add('--fail-on-denial', 'with -p: exit code 1 when a call was denied');
   add('--add-dir <folders...>', 'more folders that count as inside', textList);
   add('--mcp-config <files-or-json...>', 'servers of tools', textList);
   add('--max-turns <count>', 'bound of model calls that continue the work', wholeNumber);

@@ -19,6 +19,8 @@ const STDIN_WAIT_MS = 3_000;
 export interface PrintParts {
   readonly prompt: string | undefined;
   readonly outputFormat: OutputFormat;
+  /** Default: no. */
+  readonly failsOnDenial?: boolean;
   readonly options: Options;
   readonly mcpServers: Readonly<Record<string, unknown>>;
 }
@@ -48,7 +50,8 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
     const result = await runTurn(messages, parts.outputFormat, context);
     await printResult(result, parts.outputFormat, context);
     // Nothing was interrupted, and nothing was asked: that is no failure.
-    const isGood = result ? !result.is_error : finishes;
+    const isDenied = parts.failsOnDenial === true && (result?.permission_denials.length ?? 0) > 0;
+    const isGood = (result ? !result.is_error : finishes) && !isDenied;
     return watch.exitCode ?? (isGood ? exitCodes.good : exitCodes.failed);
   } finally {
     stopHeartbeat();

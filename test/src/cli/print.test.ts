@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
+  callTool,
   forever,
   httpError,
   overloaded,
@@ -21,6 +22,16 @@ describe('-p', () => {
     box = await openCliBox({ replies: [say('printed answer')] });
     const run = await box.run(['-p', 'say it', model]);
     expect(run).toMatchObject({ stdout: 'printed answer\n', stderr: '', code: 0 });
+  });
+
+  it('HEAD-11 a denied call fails only where that is wanted', async () => {
+    box = await openCliBox({
+      replies: [callTool('Bash', { command: 'touch p' }), say('could not'), say('fine')],
+    });
+    const denied = await box.run(['-p', 'do it', '--fail-on-denial', model]);
+    expect(denied).toMatchObject({ stdout: 'could not\n', code: 1 });
+    const other = await box.run(['-p', 'say it', '--fail-on-denial', model]);
+    expect(other).toMatchObject({ stdout: 'fine\n', code: 0 });
   });
 
   it('json: one line, the result', async () => {
@@ -116,7 +127,7 @@ describe('bad input: one line with cause and remedy, exit 2, nothing sent, nothi
     ['prompt of 10 MB', ['-p'], megabytes(10), {}, /prompt is larger than/],
     ['missing mcp file', ['-p', 'x', '--mcp-config', 'gone.json'], '', {}, /gone\.json.*ENOENT/],
     ['broken mcp JSON', ['-p', 'x', '--mcp-config', '{"mcpServers":'], '', {}, /mcp-config.*JSON/],
-    ['unknown command', ['doctor'], '', {}, /doctor is not there yet/],
+    ['arguments of a command', ['doctor', 'x'], '', {}, /doctor takes no arguments/],
     ['resume', ['-p', 'x', '--resume', 'some-session'], '', {}, /resume/i],
   ])('%s', async (_name, args, input, env, expected) => {
     box = await openCliBox({ replies: [say('never')] });
