@@ -16,6 +16,7 @@ import type {
   PermissionDenial,
   PermissionMode,
 } from '../services/permissions/types.ts';
+import { foundSkillsOf } from '../services/skills/found-skills.ts';
 import { fileStateOf } from '../services/tools/files/file-state.ts';
 import type { Tool } from '../services/tools/tool.ts';
 import { closeSession } from './close-session.ts';
@@ -129,6 +130,11 @@ export class QueryEngine {
   /** Connects a server anew. @returns whether there is one of this name that can be. */
   reconnectMcpServer(name: string): Promise<boolean> {
     return this.#servers.reconnect(name);
+  }
+
+  /** Skills that the turn that runs, or the last one, has found in parts of the project. */
+  get discoveredSkills(): readonly string[] {
+    return [...this.#discoveredSkillNames];
   }
 
   /** Denied calls of the session, oldest first. */
@@ -388,7 +394,8 @@ export class QueryEngine {
   /** 9. Skills and plugins were read with the options; those of parts are found by the work. */
   #loadSkills(): readonly string[] {
     const known = this.#config.skills ?? [];
-    return [...known.map(({ name }) => name), ...this.#discoveredSkillNames];
+    const found = foundSkillsOf(this.#session.toolState);
+    return [...known, ...found].map(({ name }) => name);
   }
 
   /** 10. What the host may show about this turn. */

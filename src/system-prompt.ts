@@ -8,7 +8,8 @@ import { join } from 'node:path';
 
 export const PROMPT_VERSION = 1;
 
-const DEFAULT_PROMPT = `You are a careful software engineer working in someone's project through tools.
+/** Ours. A change of its words needs a new version. */
+export const DEFAULT_PROMPT = `You are a careful software engineer working in someone's project through tools.
 
 How to work
 - Look before you change: read the files that matter, search instead of guessing, and follow the project's own conventions.

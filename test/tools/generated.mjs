@@ -28,6 +28,14 @@ const generated = [
     file: 'services/tools/schemas.generated.ts',
     make: async () => (await load('test/tools/tool-schemas.ts')).generateToolSchemas().text,
   },
+  {
+    file: 'docs/prompt.md',
+    make: async () => (await load('test/tools/prompt-doc.ts')).promptDoc(),
+  },
+  {
+    file: 'docs/seed-map.md',
+    make: async () => (await load('test/tools/seed-map.ts')).seedMap(),
+  },
 ];
 
 const check = process.argv.includes('--check');

@@ -36,6 +36,9 @@ it('nested instructions and skills are appended once, when the work comes there'
       ],
     },
     options: { settingSources: ['project'] },
+    after: (engine) => {
+      expect(engine.discoveredSkills).toEqual(['paint']);
+    },
   });
   const [first = '', second = '', , last = ''] = bodies(told);
   expect(first).toContain('top rule');

@@ -1,0 +1,197 @@
+/**
+ * `docs/seed-map.md`: each part of the original description of the engine, the place in our code,
+ * and the test that shows it. A row whose test does not exist is an error.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { continueReasons, terminalReasons } from '../../machines/reasons.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A file of tests, and the beginning of the title of one of them. */
+type Shown = readonly [file: string, title: string];
+
+const fields = 'test/src/engine/config-fields.test.ts';
+const prompts = 'test/src/engine/prompts.test.ts';
+const task = 'test/src/subagents/task.test.ts';
+const memory = 'test/services/memory/in-a-session.test.ts';
+const orphaned: Shown = [
+  'test/src/resume/crash-points.test.ts',
+  'the orphaned question is answered',
+];
+
+/** Fields of `QueryEngineConfig` in the order of the description. */
+export const configFields: Readonly<Record<string, Shown>> = {
+  cwd: [fields, 'cwd: a value'],
+  tools: [fields, 'tools, mcpClients'],
+  commands: [fields, 'commands: local ones'],
+  mcpClients: [fields, 'tools, mcpClients'],
+  agents: [task, 'is a conversation of its own'],
+  canUseTool: [fields, 'canUseTool: asked when'],
+  getAppState: [fields, 'getAppState, setAppState'],
+  setAppState: [fields, 'getAppState, setAppState'],
+  initialMessages: [fields, 'initialMessages: the conversation'],
+  readFileCache: [fields, 'readFileCache: an unchanged'],
+  customSystemPrompt: [fields, 'customSystemPrompt, appendSystemPrompt'],
+  appendSystemPrompt: [fields, 'customSystemPrompt, appendSystemPrompt'],
+  userSpecifiedModel: [fields, 'userSpecifiedModel, fallbackModel, thinkingConfig'],
+  fallbackModel: [fields, 'userSpecifiedModel, fallbackModel, thinkingConfig'],
+  thinkingConfig: [fields, 'userSpecifiedModel, fallbackModel, thinkingConfig'],
+  maxTurns: [fields, 'maxTurns, maxBudgetUsd'],
+  maxBudgetUsd: [fields, 'maxTurns, maxBudgetUsd'],
+  taskBudget: [fields, 'taskBudget: told'],
+  jsonSchema: [fields, 'jsonSchema: the answer'],
+  verbose: [fields, 'verbose: changes nothing'],
+  replayUserMessages: [fields, 'replayUserMessages, includePartialMessages'],
+  // The option `onElicitation` reaches the servers; the field of the configuration is not read yet.
+  handleElicitation: [
+    'test/services/mcp/over-the-control-channel.test.ts',
+    'a server asks the person through the host',
+  ],
+  includePartialMessages: [fields, 'replayUserMessages, includePartialMessages'],
+  setSDKStatus: [fields, 'setSDKStatus: what'],
+  abortController: ['test/src/engine/abort.test.ts', 'a host that aborts its own controller'],
+  orphanedPermission: orphaned,
+  snipReplay: [fields, 'snipReplay: asked about'],
+};
+
+/** The mutable state of the engine: what the description names, what ours is called. */
+export const stateFields: Readonly<Record<string, readonly [ours: string, ...shown: Shown]>> = {
+  config: ['#config', fields, 'cwd: a value'],
+  mutableMessages: ['#history', fields, 'initialMessages: the conversation'],
+  abortController: [
+    '#abortController',
+    'test/src/engine/abort.test.ts',
+    'a host that aborts its own',
+  ],
+  permissionDenials: ['#permissionDenials', fields, 'getAppState, setAppState'],
+  totalUsage: ['#session', task, 'stands in the file on a side'],
+  hasHandledOrphanedPermission: ['#hasHandledOrphanedPermission', ...orphaned],
+  readFileState: ['#session', fields, 'readFileCache: an unchanged'],
+  discoveredSkillNames: ['#discoveredSkillNames', memory, 'nested instructions and skills'],
+  loadedNestedMemoryPaths: ['#loadedNestedMemoryPaths', memory, 'nested instructions and skills'],
+};
+
+/** The steps from a prompt to its result, in this order, as methods of the engine. */
+export const steps: Readonly<Record<string, Shown>> = {
+  beginTurn: [fields, 'cwd: a value'],
+  wrapCanUseTool: ['test/src/engine/config-fields.test.ts', 'canUseTool: asked when'],
+  resolveModel: [fields, 'userSpecifiedModel, fallbackModel, thinkingConfig'],
+  buildSystemPrompt: [prompts, 'the system prompt is ours'],
+  registerStructuredOutput: [fields, 'jsonSchema: the answer'],
+  handleOrphanedPermission: orphaned,
+  processUserInput: [prompts, 'files that a prompt mentions'],
+  persistUserMessages: [
+    'test/src/resume/crash-points.test.ts',
+    'before the first word: the prompt was on the disk',
+  ],
+  loadSkills: [memory, 'a skill is one line'],
+  initMessage: [prompts, 'the first word to the host'],
+  answerWithoutQuery: [fields, 'commands: local ones'],
+  query: ['test/reasons/next_turn.test.ts', ''],
+  result: ['test/reasons/completed.test.ts', ''],
+};
+
+/** Each reason has a story of its own. */
+export const reasons: Readonly<Record<string, Shown>> = Object.fromEntries(
+  [...Object.keys(continueReasons), ...Object.keys(terminalReasons)].map((reason) => [
+    reason,
+    [`test/reasons/${reason}.test.ts`, ''] as const,
+  ]),
+);
+
+const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
+
+/** Names of the first half of `QueryEngineConfig`, in the order of the file. */
+export function declaredFields(): readonly string[] {
+  const source = read('src/config.ts');
+  const begin = source.indexOf('export interface QueryEngineConfig {');
+  const half = source.slice(begin, source.indexOf('── beside the seed ──', begin));
+  return [...half.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name = '']) => name);
+}
+
+/** Methods of the engine that are steps, in the order in which `#steps` calls them. */
+export function calledSteps(): readonly string[] {
+  const source = read('src/query-engine.ts');
+  const begin = source.indexOf('async *#runTurn(');
+  const body = source.slice(begin, source.indexOf('── the thirteen steps ──', begin));
+  const called = [...body.matchAll(/this\.#(\w+)\(/g)].map(([, name = '']) => name);
+  const inOrder = called.filter((name, at) => name in steps && called.indexOf(name) === at);
+  // A turn that fails before it begins also ends with a result, which stands there first.
+  return [...inOrder.filter((name) => name !== 'result'), 'result'];
+}
+
+/** What is wrong with the map: nothing, or a test would fail. */
+export function seedMapProblems(): readonly string[] {
+  const problems: string[] = [];
+  const compare = (what: string, ours: readonly string[], named: readonly string[]) => {
+    if (ours.join() !== named.join()) problems.push(`${what}: ${ours} is not ${named}`);
+  };
+  compare('fields', declaredFields(), Object.keys(configFields));
+  compare('steps', calledSteps(), Object.keys(steps));
+  const engine = read('src/query-engine.ts');
+  for (const [ours] of Object.values(stateFields)) {
+    if (!engine.includes(`${ours}:`) && !engine.includes(`${ours} `)) problems.push(`no ${ours}`);
+  }
+  for (const [file, title] of allShown()) {
+    if (!existsSync(`${root}${file}`)) problems.push(`${file} does not exist`);
+    else if (!titlesOf(file).some((one) => one.startsWith(title))) {
+      problems.push(`${file} has no test "${title}"`);
+    }
+  }
+  return problems;
+}
+
+const allShown = (): readonly Shown[] => [
+  ...Object.values(configFields),
+  ...Object.values(stateFields).map(([, file, title]) => [file, title] as const),
+  ...Object.values(steps),
+  ...Object.values(reasons),
+];
+
+const titlesOf = (file: string): readonly string[] =>
+  [...read(file).matchAll(/\bit(?:\.each\([\s\S]*?\))?\(\s*(['"`])([\s\S]*?)\1/g)].map(
+    ([, , title = '']) => title,
+  );
+
+/** The document. @throws when a row is wrong. */
+export function seedMap(): string {
+  const problems = seedMapProblems();
+  if (problems.length > 0) throw new Error(`the map is wrong:\n${problems.join('\n')}`);
+  const row = (name: string, [file, title]: Shown) =>
+    `| \`${name}\` | [${titleOf(file, title)}](../${file}) |`;
+  const rows = (all: Readonly<Record<string, Shown>>) =>
+    Object.entries(all).map(([name, shown]) => row(name, shown));
+  return [
+    '# From the original description to the tests',
+    '',
+    'Made by `npm run generate`. Each part of the description of the engine, and the test that shows it.',
+    '',
+    ...[
+      '## Fields of `QueryEngineConfig`',
+      '',
+      '| field | shown by |',
+      '| - | - |',
+      ...rows(configFields),
+      '',
+    ],
+    ...['## State of the engine', '', '| described as | ours | shown by |', '| - | - | - |'],
+    ...Object.entries(stateFields).map(
+      ([name, [ours, file, title]]) =>
+        `| \`${name}\` | \`${ours}\` | [${titleOf(file, title)}](../${file}) |`,
+    ),
+    '',
+    ...[
+      '## The thirteen steps of `submitMessage`',
+      '',
+      '| step | shown by |',
+      '| - | - |',
+      ...rows(steps),
+      '',
+    ],
+    ...['## Reasons', '', '| reason | shown by |', '| - | - |', ...rows(reasons), ''],
+  ].join('\n');
+}
+
+const titleOf = (file: string, begin: string): string =>
+  (titlesOf(file).find((title) => title.startsWith(begin)) ?? file).replaceAll('|', '\\|');
