@@ -78,6 +78,9 @@ function optionsOf(flags: Flags, cwd: string): Options {
     ...(flags.settingSources && { settingSources: flags.settingSources }),
     ...(flags.trust && !flags.settingSources && { settingSources }),
     ...(flags.addDir && { additionalDirectories: flags.addDir }),
+    ...(flags.pluginDir && {
+      plugins: flags.pluginDir.map((path) => ({ type: 'local' as const, path })),
+    }),
     ...(flags.maxTurns !== undefined && { maxTurns: flags.maxTurns }),
     ...(flags.maxBudgetUsd !== undefined && { maxBudgetUsd: flags.maxBudgetUsd }),
     ...(flags.taskBudget !== undefined && { taskBudget: { total: flags.taskBudget } }),

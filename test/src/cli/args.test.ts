@@ -137,7 +137,10 @@ describe('what cannot be understood names itself', () => {
     [['-p', 'x', '--model'], /--model/],
     [['-p', 'x', '--allowedTools', 'Bash(git log'], /bracket is missing/],
     [['-p', 'x', '--allowedTools', 'Bash)'], /bracket is missing/],
-    [['-p', 'x', '--plugin-dir', '/x'], /plugin-dir is not supported: .*mcp-config/],
+    [
+      ['-p', 'x', '--plugin-dir-no-mcp', '/x'],
+      /plugin-dir-no-mcp is not supported: use --plugin-dir/,
+    ],
     [['-p', 'x', '--permission-prompt-tool', 'stdio'], /needs --input-format stream-json/],
     [['--input-format', 'stream-json', 'hello'], /comes on stdin/],
     [['--input-format', 'stream-json', '--output-format', 'text'], /needs --output-format/],
