@@ -158,10 +158,14 @@ const titlesOf = (file: string): readonly string[] =>
 export function seedMap(): string {
   const problems = seedMapProblems();
   if (problems.length > 0) throw new Error(`the map is wrong:\n${problems.join('\n')}`);
-  const row = (name: string, [file, title]: Shown) =>
-    `| \`${name}\` | [${titleOf(file, title)}](../${file}) |`;
+  const link = (file: string, title: string) => `[${titleOf(file, title)}](../${file})`;
   const rows = (all: Readonly<Record<string, Shown>>) =>
-    Object.entries(all).map(([name, shown]) => row(name, shown));
+    Object.entries(all).map(([name, [file, title]]) => [`\`${name}\``, link(file, title)]);
+  const state = Object.entries(stateFields).map(([name, [ours, file, title]]) => [
+    `\`${name}\``,
+    `\`${ours}\``,
+    link(file, title),
+  ]);
   return [
     '# From the original description to the tests',
     '',
@@ -170,27 +174,22 @@ export function seedMap(): string {
     ...[
       '## Fields of `QueryEngineConfig`',
       '',
-      '| field | shown by |',
-      '| - | - |',
-      ...rows(configFields),
-      '',
+      ...table(['field', 'shown by'], rows(configFields)),
     ],
-    ...['## State of the engine', '', '| described as | ours | shown by |', '| - | - | - |'],
-    ...Object.entries(stateFields).map(
-      ([name, [ours, file, title]]) =>
-        `| \`${name}\` | \`${ours}\` | [${titleOf(file, title)}](../${file}) |`,
-    ),
-    '',
-    ...[
-      '## The thirteen steps of `submitMessage`',
-      '',
-      '| step | shown by |',
-      '| - | - |',
-      ...rows(steps),
-      '',
-    ],
-    ...['## Reasons', '', '| reason | shown by |', '| - | - |', ...rows(reasons), ''],
+    ...['', '## State of the engine', '', ...table(['described as', 'ours', 'shown by'], state)],
+    ...['', '## The thirteen steps of `submitMessage`', ''],
+    ...table(['step', 'shown by'], rows(steps)),
+    ...['', '## Reasons', '', ...table(['reason', 'shown by'], rows(reasons)), ''],
   ].join('\n');
+}
+
+/** With columns as wide as their widest cell: so the formatter leaves it as it is. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i]?.length ?? 0)));
+  const rule = widths.map((width) => '-'.repeat(width));
+  return [head, rule, ...rows].map(
+    (row) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`,
+  );
 }
 
 const titleOf = (file: string, begin: string): string =>
