@@ -29,6 +29,7 @@ import type {
 import { loadInstructions, noInstructions, type Plugin } from './instructions.ts';
 import type { ServerSettings } from './mcp-servers.ts';
 import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
+import { nearMiss } from './near-miss.ts';
 import { permissionContext } from './permission-context.ts';
 import { QueryEngine } from './query-engine.ts';
 import { openRequested } from './resume.ts';
@@ -354,9 +355,31 @@ async function builtInTools(options: Options, parts: BuiltInParts): Promise<read
   const { tools: wanted } = options;
   const names = Array.isArray(wanted) ? new Set(wanted as readonly string[]) : undefined;
   if (names?.has('Agent')) names.add('Task'); // what newer clients call it
+  refuseSlips(
+    options,
+    all(parts).map(({ name }) => name),
+  );
   return all(parts).filter(
     ({ name }) => (names?.has(name) ?? true) && !options.disallowedTools?.includes(name),
   );
+}
+
+/**
+ * `--disallowedTools Raed` would guard nothing. Names that are merely unknown pass: hosts name tools
+ * of other versions, and servers bring theirs later.
+ */
+function refuseSlips({ tools, allowedTools, disallowedTools }: Options, known: readonly string[]) {
+  const named = [
+    ...(Array.isArray(tools) ? (tools as readonly string[]) : []),
+    ...(allowedTools ?? []),
+    ...(disallowedTools ?? []),
+  ];
+  for (const rule of named) {
+    const name = rule.replace(/\([\s\S]*$/, '').trim();
+    const meant = name.startsWith('mcp__') ? undefined : nearMiss(name, [...known, 'Agent']);
+    if (meant === undefined) continue;
+    throw new UsageError(`there is no tool "${name}": did you mean "${meant}"?`);
+  }
 }
 
 const gatesFrom = (settings: Settings): Partial<Gates> =>

@@ -3,8 +3,8 @@
  * they named. Everything else in the file stays as it was.
  */
 import { lstatSync, readFileSync, realpathSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../services/make-folder.ts';
 import { type PermissionUpdate, ruleText } from '../services/permissions/updates.ts';
 import { type SettingSource, settingsFiles } from './settings.ts';
 import { trustFolder, trustOf } from './trust.ts';
@@ -69,7 +69,7 @@ async function saveOne(update: PermissionUpdate, place: SavePlace): Promise<stri
   // A file of our own making changes what was pinned: the trust goes with it.
   const wasTrusted = source !== 'user' && trustOf(place.cwd, place.home) === 'trusted';
   const permissions = changed((before.permissions ?? {}) as Json, update);
-  await mkdir(dirname(file), { recursive: true, mode: source === 'user' ? 0o700 : 0o755 });
+  makeFolder(dirname(file), source === 'user' ? 0o700 : 0o755);
   const { default: write } = await import('write-file-atomic');
   const mode = lstatSync(file, { throwIfNoEntry: false })?.mode ?? 0o600;
   const text = `${JSON.stringify({ ...before, permissions }, null, 2)}\n`;

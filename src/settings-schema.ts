@@ -1,25 +1,37 @@
 /** The shape of a settings file. Apart from `settings.ts`, since it brings zod with it. */
 import { z } from 'zod';
+import { nearMiss } from './near-miss.ts';
 
 const texts = z.array(z.string());
 const positive = z.number().int().positive();
 
-export const settingsSchema = z.looseObject({
+/**
+ * Unknown keys are left to the tools that share the file, but one that looks like a key of ours is
+ * a typing error: `dney` would be a guard that does not guard.
+ */
+const withoutSlips = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.looseObject(shape).superRefine((value, context) => {
+    for (const key of Object.keys(value)) {
+      const meant = nearMiss(key, Object.keys(shape));
+      const message = `unknown key "${key}", did you mean "${meant}"?`;
+      if (meant !== undefined) context.addIssue({ code: 'custom', path: [key], message });
+    }
+  });
+
+export const settingsSchema = withoutSlips({
   model: z.string().min(1).optional(),
   smallModel: z.string().min(1).optional(),
   env: z.record(z.string(), z.string()).optional(),
-  permissions: z
-    .looseObject({
-      allow: texts.optional(),
-      deny: texts.optional(),
-      ask: texts.optional(),
-      defaultMode: z
-        .enum(['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'])
-        .optional(),
-      additionalDirectories: texts.optional(),
-      disableBypassPermissionsMode: z.literal('disable').optional(),
-    })
-    .optional(),
+  permissions: withoutSlips({
+    allow: texts.optional(),
+    deny: texts.optional(),
+    ask: texts.optional(),
+    defaultMode: z
+      .enum(['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'])
+      .optional(),
+    additionalDirectories: texts.optional(),
+    disableBypassPermissionsMode: z.literal('disable').optional(),
+  }).optional(),
   sandbox: z
     .looseObject({
       enabled: z.boolean().optional(),

@@ -5,9 +5,9 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../services/make-folder.ts';
 import { UsageError } from './usage-error.ts';
 
 export type Trust =
@@ -52,7 +52,7 @@ export async function trustFolder(cwd: string, home: string): Promise<boolean> {
   if (folder === '/' || folder === realpathSync(homedir())) return false;
   const { [folder]: _, ...others } = readStore(home);
   const all = [...Object.entries(others), [folder, fingerprintOf(cwd)]].slice(-FOLDERS_MAX);
-  await mkdir(home, { recursive: true, mode: 0o700 });
+  makeFolder(home, 0o700);
   const { default: write } = await import('write-file-atomic');
   const text = `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`;
   await write(join(home, STORE), text, { mode: 0o600 });

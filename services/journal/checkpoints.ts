@@ -4,8 +4,9 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import type { LedgerCall } from '../tools/executor/deps.ts';
 import type { Tool } from '../tools/tool.ts';
 import { isObject } from './records.ts';
@@ -90,7 +91,7 @@ const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex
 async function keep(path: string, folder: string): Promise<Version> {
   const version = await versionOf(path);
   if (version === null || version === 'unkept') return version;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   const copy = join(folder, version.hash);
   const isKept = await stat(copy).then(
     () => true,
@@ -197,7 +198,7 @@ const isSame = (one: Version, other: Version): boolean =>
 async function putBack(path: string, before: Version, folder: string): Promise<void> {
   if (before === 'unkept') return;
   if (before === null) return rm(path, { force: true });
-  await mkdir(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   const bytes = await readFile(join(folder, before.hash));
   await putFile(path, bytes, before.mode);
 }

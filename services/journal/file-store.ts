@@ -9,7 +9,6 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readSync,
   writeSync,
@@ -17,6 +16,7 @@ import {
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { makeFolder } from '../make-folder.ts';
 import { linesBack } from './lines-back.ts';
 import { lockOwner, type SessionLock, takeLock } from './lock.ts';
 import { parseLine, recordIn } from './parse-line.ts';
@@ -232,7 +232,7 @@ class FileWriter implements JournalWriter {
   }
 
   #create(): number {
-    mkdirSync(join(this.#path, '..'), { recursive: true, mode: 0o700 });
+    makeFolder(join(this.#path, '..'), 0o700);
     const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
     const fd = openSync(this.#path, flags, 0o600);
     // The name of the file must survive, too. Not every system can do this for a folder.

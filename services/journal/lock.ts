@@ -5,17 +5,10 @@
  * to delete the file first (it might delete the other's).
  */
 import { randomUUID } from 'node:crypto';
-import {
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import { readProcess } from '../tools/process/process-table.ts';
 import { SessionInUseError } from './store.ts';
 
@@ -44,7 +37,7 @@ const ROUNDS_MAX = 100;
  * @throws SessionInUseError when a living process has it.
  */
 export function takeLock(folder: string, sessionId: string, now: () => Date): SessionLock {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   const mine = self(now());
   const draft = join(folder, `.lock-${mine.token}`);
   writeFileSync(draft, JSON.stringify(mine), { mode: 0o600, flag: 'wx' });

@@ -1,6 +1,7 @@
 /** What a server answers to `tools/call`, as the output of a tool. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import type { ToolResultContent } from '../messages.ts';
 import type { ToolContext, ToolOutput } from '../tools/tool.ts';
 
@@ -112,7 +113,7 @@ async function binary(data: string, mimeType: string, place: Place): Promise<Too
   const id = context.toolUseId.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 100);
   const path = join(context.resultsFolder, `${id}-${index}.${extension}`);
   try {
-    await mkdir(context.resultsFolder, { recursive: true, mode: 0o700 });
+    makeFolder(context.resultsFolder, 0o700);
     await writeFile(path, bytes, { mode: 0o600 });
     return text(`(${what}: saved as ${path})`);
   } catch (error) {

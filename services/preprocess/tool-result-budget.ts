@@ -1,6 +1,7 @@
 /** Results that are too big go to files of the session; the model gets the path and the beginning. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../make-folder.ts';
 import type { MessageLog } from '../message-log.ts';
 import type { LogMessage, ToolResultBlock } from '../messages.ts';
 import { RESULT_CHARS_MAX } from '../tools/define-tool.ts';
@@ -87,7 +88,7 @@ const choose = (results: readonly Result[], roundCharsMax: number): readonly Res
 const save = async (folder: string, toolUseId: string, text: string) => {
   const path = join(folder, `${toolUseId.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 80)}.txt`);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     await writeFile(path, text, { mode: 0o600 });
     return { path, problem: '' };
   } catch (error) {

@@ -12,8 +12,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
-import { access, type FileHandle, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { access, type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../make-folder.ts';
 import { codeOf, done, fault, type Outcome, sayFileError } from './outcome.ts';
 
 /** What a file was when its new content was worked out. */
@@ -43,7 +44,7 @@ export const writeAtomically = async (write: FileWrite): Promise<Outcome<BigIntS
   const { target, before } = write;
   try {
     if (before) await access(target, constants.W_OK);
-    else await mkdir(dirname(target), { recursive: true });
+    else makeFolder(dirname(target));
     const isDone = before && before.stats.nlink > 1n ? 'in place' : await replace(write);
     if (isDone === 'in place') return await writeInPlace(write);
     return isDone;

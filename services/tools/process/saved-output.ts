@@ -3,8 +3,9 @@
  * written as long as everything fits the result.
  */
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../make-folder.ts';
 
 /** A file that a model may search; more than that is a fault of the command. */
 export const SAVED_BYTES_MAX = 64 * 1024 * 1024;
@@ -90,7 +91,7 @@ export class SavedOutput {
 
   async #open(): Promise<FileHandle> {
     const { folder, name } = this.#options;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
     const stem = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 80);
     this.#path = join(folder, `${stem}-${randomUUID().slice(0, 8)}.txt`);
     return open(this.#path, 'wx', 0o600);

@@ -1,6 +1,7 @@
 /** Earlier prompts, over sessions: a file with a JSON string in each line. */
-import { appendFile, chmod, mkdir, readFile, stat } from 'node:fs/promises';
+import { appendFile, chmod, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../../../services/make-folder.ts';
 
 /** Prompts that are kept. Enough to look back for weeks, small enough to be read at the start. */
 const ENTRIES_MAX = 1_000;
@@ -67,7 +68,7 @@ export class PromptHistory {
 
   /** One `write` with O_APPEND: two sessions do not tear each other's lines. */
   async #append(text: string): Promise<void> {
-    await mkdir(path.dirname(this.#file), { recursive: true, mode: 0o700 });
+    makeFolder(path.dirname(this.#file), 0o700);
     await appendFile(this.#file, `${JSON.stringify(text)}\n`, { mode: 0o600 });
     await chmod(this.#file, 0o600);
   }
