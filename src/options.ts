@@ -168,7 +168,7 @@ export async function configFromOptions(
   machine: { readonly managedFile?: string } = { managedFile: managedSettingsFile },
 ): Promise<QueryEngineConfig> {
   const cwd = folderNamed(options.cwd ?? process.cwd());
-  const home = environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
+  const home = homeOf(environment);
   const sources = options.settingSources ?? ['user'];
   const place: SettingsPlace = {
     ...{ ...machine, cwd, home, sources },
@@ -324,6 +324,14 @@ function fieldsOf(options: Options, settings: Settings) {
 function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
+
+/** @throws UsageError for a place that cannot be a folder; it is made when something is written. */
+function homeOf(environment: Environment): string {
+  const home = environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
+  const stats = statSync(home, { throwIfNoEntry: false });
+  if (!stats || stats.isDirectory()) return home;
+  throw new UsageError(`ESCAPEMENT_HOME: ${home} is no folder: name one, or a place for one`);
 }
 
 function folderNamed(cwd: string): string {

@@ -47,10 +47,19 @@ export function watchSettings(
 const signatureOf = (place: SettingsPlace): string =>
   filesOf(place)
     .map((file) => {
-      const stats = statSync(file, { throwIfNoEntry: false, bigint: true });
+      const stats = statOf(file);
       return stats ? `${stats.mtimeNs}:${stats.size}:${stats.ino}` : '-';
     })
     .join(' ');
+
+/** Nothing for a file that is not there, or whose folder is none: reading it has said so. */
+function statOf(file: string) {
+  try {
+    return statSync(file, { throwIfNoEntry: false, bigint: true });
+  } catch {
+    return undefined;
+  }
+}
 
 type Kind = 'allow' | 'deny' | 'ask';
 

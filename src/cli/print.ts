@@ -49,9 +49,12 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
     const messages = turnsOf(engine, prompt, finishes);
     const result = await runTurn(messages, parts.outputFormat, context);
     await printResult(result, parts.outputFormat, context);
+    await context.out.flush();
+    const isLost = context.out.gone.aborted;
+    if (isLost) context.warn(`the output was lost: ${String(context.out.gone.reason)}`);
     // Nothing was interrupted, and nothing was asked: that is no failure.
     const isDenied = parts.failsOnDenial === true && (result?.permission_denials.length ?? 0) > 0;
-    const isGood = (result ? !result.is_error : finishes) && !isDenied;
+    const isGood = !isLost && (result ? !result.is_error : finishes) && !isDenied;
     return watch.exitCode ?? (isGood ? exitCodes.good : exitCodes.failed);
   } finally {
     stopHeartbeat();
