@@ -23,6 +23,8 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 20_000,
     pool: 'forks',
+    // Most tests wait for a process or a socket: one more than two cores keeps both at work.
+    maxWorkers: 3,
     env: { ESCAPEMENT_RETRY_BASE_MS: '5' },
     projects: [
       {
