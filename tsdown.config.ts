@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { defineConfig } from 'tsdown';
 
-/** The faces of the library: name in `exports` → its source. Later issues bring theirs. */
+/** The faces of the library: name in `exports` → its source. */
 const faces = {
   index: 'src/index.ts',
   machine: 'machines/index.ts',
