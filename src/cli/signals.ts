@@ -10,6 +10,12 @@ export type EndSignal = keyof typeof signalExitCodes;
  */
 export const LEAVE_MS = 4_000;
 
+/**
+ * Clients end a process by more than one hand: the official SDK and its spawn's AbortSignal both
+ * send SIGTERM, milliseconds apart. That is one wish; no person presses Ctrl-C twice so fast.
+ */
+const TOGETHER_MS = 250;
+
 export interface SignalWatch {
   /** Exit code of the first signal that came, if one came. */
   readonly exitCode: number | undefined;
@@ -19,8 +25,8 @@ export interface SignalWatch {
 /**
  * Watches the three signals.
  *
- * The first one calls `onFirst` and starts the clock. A second one, or the end of `leaveMs`, exits at
- * once: a person who presses Ctrl-C twice means it, and a reader that does not read must not keep
+ * The first one calls `onFirst` and starts the clock. A second one (not the echo of the first), or
+ * the end of `leaveMs`, exits at once: a person who presses Ctrl-C twice means it, and a reader that does not read must not keep
  * us alive.
  */
 export function watchSignals(
@@ -30,9 +36,14 @@ export function watchSignals(
 ): SignalWatch {
   let exitCode: number | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let firstAt = 0;
   const listeners = (Object.keys(signalExitCodes) as EndSignal[]).map((signal) => {
     const listener = () => {
-      if (exitCode !== undefined) return exit(exitCode);
+      if (exitCode !== undefined) {
+        if (performance.now() - firstAt > TOGETHER_MS) exit(exitCode);
+        return;
+      }
+      firstAt = performance.now();
       const code = signalExitCodes[signal];
       exitCode = code;
       timer = setTimeout(() => exit(code), leaveMs);

@@ -122,6 +122,20 @@ describe('HEAD-07 SIGINT, SIGTERM, SIGHUP', () => {
     expect(isAlive(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
   });
 
+  it('a signal that two hands send at once is one: the result is written', async () => {
+    box = await openCliBox({ replies: [{ kind: 'silent', times: 'always' }] });
+    const child = box.start([...streamFlags]);
+    child.read();
+    child.send(userLine('go'));
+    await expect.poll(() => box.server.requests.length, slowly).toBe(1);
+    child.kill('SIGTERM');
+    await wait(15); // later than the first was heard, before the turn has ended
+    child.kill('SIGTERM');
+    const run = await child.ended;
+    expect(run.results).toMatchObject([{ terminal_reason: 'aborted_streaming', is_error: true }]);
+    expect(run.code).toBe(143);
+  });
+
   it('-p: the result is written, too', async () => {
     box = await openCliBox({ replies: [{ kind: 'silent', times: 'always' }] });
     const child = box.start(['-p', 'go', '--output-format', 'json', modelFlag]);
