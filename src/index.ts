@@ -20,6 +20,7 @@ export { SessionInUseError } from '../services/journal/store.ts';
 export { MessageLog } from '../services/message-log.ts';
 export type { LogMessage } from '../services/messages.ts';
 export type { ModelClient, Usage } from '../services/model/types.ts';
+export type { ModelUsage } from '../services/model/usage.ts';
 export type { CanUseTool, PermissionMode, RuleSet } from '../services/permissions/types.ts';
 export type { Tool, ToolContext, ToolInput, ToolOutput } from '../services/tools/tool.ts';
 export {
@@ -56,7 +57,6 @@ export {
 export { UsageError } from './usage-error.ts';
 export { VERSION } from './version.ts';
 export type {
-  ModelUsage,
   ResultReason,
   SDKAssistantMessage,
   SDKMessage,

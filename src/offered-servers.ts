@@ -1,6 +1,7 @@
 /** What all servers of tools together add to a session, read at each use: they come and go. */
 import { resourceTools } from '../services/mcp/resources.ts';
 import { deferredTools } from '../services/mcp/tool-search.ts';
+import { orAborted } from '../services/or-aborted.ts';
 import type { Tool } from '../services/tools/tool.ts';
 import type { Command, MCPServerConnection } from './config.ts';
 
@@ -53,15 +54,4 @@ export function offeredServers(
       await Promise.allSettled(servers.map((server) => server.close()));
     },
   };
-}
-
-async function orAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  let onAbort = () => {};
-  const aborted = new Promise<void>((resolve) => {
-    onAbort = () => resolve();
-  });
-  signal.addEventListener('abort', onAbort, { once: true });
-  await Promise.race([work, aborted]);
-  signal.removeEventListener('abort', onAbort);
 }

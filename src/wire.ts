@@ -5,6 +5,7 @@
 import type { ContinueReason, TerminalReason } from '../machines/reasons.ts';
 import type { ContentBlock } from '../services/messages.ts';
 import type { Usage } from '../services/model/types.ts';
+import type { ModelUsage } from '../services/model/usage.ts';
 import type { PermissionDenial } from '../services/permissions/types.ts';
 
 /** Every message has these. */
@@ -208,19 +209,6 @@ export interface SDKToolProgressMessage extends Envelope {
   readonly parent_tool_use_id: string | null;
   readonly elapsed_time_seconds: number;
   readonly gist?: string;
-}
-
-/** Usage of one model, summed over the session's calls of all kinds. */
-export interface ModelUsage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cacheReadInputTokens: number;
-  readonly cacheCreationInputTokens: number;
-  readonly webSearchRequests: number;
-  /** `null`: the price of this model is not known. Never 0 for an unknown price. */
-  readonly costUSD: number | null;
-  readonly contextWindow: number;
-  readonly maxOutputTokens: number;
 }
 
 /** `turn_setup_failed` belongs to the engine: there was no query yet. */

@@ -2,6 +2,8 @@
  * A server that is not in our process, for as long as a session: connected in the background,
  * offered while it lives, started again when it has died and is needed.
  */
+
+import { orAborted } from '../or-aborted.ts';
 import type { Tool, ToolContext, ToolInput } from '../tools/tool.ts';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
 import { type CallServer, externalTools, type ListedTool } from './external-tool.ts';
@@ -364,7 +366,7 @@ export class ExternalServer {
       }
       this.#restarts += 1;
     }
-    await settledOrAborted(this.#opened(this.#waitMs), signal);
+    await orAborted(this.#opened(this.#waitMs), signal);
     if (signal.aborted) throw new Error('The call was cancelled. Nothing was run.');
     const after = this.#state;
     if (after.at === 'connected') return after.connection;
@@ -413,15 +415,4 @@ async function isSettledWithin(work: Promise<void>, milliseconds: number): Promi
   const isSettled = await Promise.race([work.then(() => true as const), late]);
   clearTimeout(timer);
   return isSettled;
-}
-
-async function settledOrAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  let onAbort = () => {};
-  const aborted = new Promise<void>((resolve) => {
-    onAbort = () => resolve();
-  });
-  signal.addEventListener('abort', onAbort, { once: true });
-  await Promise.race([work, aborted]);
-  signal.removeEventListener('abort', onAbort);
 }

@@ -1,0 +1,11 @@
+/** Waits for work, or for the signal, whichever comes first. The work goes on by itself. */
+export async function orAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  let onAbort = () => {};
+  const aborted = new Promise<void>((resolve) => {
+    onAbort = () => resolve();
+  });
+  signal.addEventListener('abort', onAbort, { once: true });
+  await Promise.race([work, aborted]);
+  signal.removeEventListener('abort', onAbort);
+}
