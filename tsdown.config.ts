@@ -28,7 +28,23 @@ function prune(folder: string): void {
   }
 }
 
+/** Mechanisms that this build leaves out, by the names in `services/features.ts`. */
+const FEATURES = [
+  'HISTORY_SNIP',
+  'CACHED_MICROCOMPACT',
+  'CONTEXT_COLLAPSE',
+  'REACTIVE_COMPACT',
+  'TOKEN_BUDGET',
+];
+const without = (process.env.ESCAPEMENT_WITHOUT ?? '').split(',').filter((name) => name !== '');
+for (const name of without) {
+  if (FEATURES.includes(name)) continue;
+  throw new Error(`ESCAPEMENT_WITHOUT: there is no ${name}, only ${FEATURES.join(', ')}`);
+}
+const define = Object.fromEntries(without.map((name) => [`ESCAPEMENT_${name}`, 'false']));
+
 const common = {
+  define,
   format: 'esm',
   platform: 'node',
   target: 'node20',

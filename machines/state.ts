@@ -2,9 +2,10 @@
  * What a query knows. A plain value: no functions, promises or class instances, so that it can be
  * stored, shown and replayed.
  */
+import { TOKEN_BUDGET } from './features.ts';
 import { limitsOf, type QueryLimits } from './limits.ts';
 import type { ContinueReason, TerminalReason } from './reasons.ts';
-import { type BudgetTracker, checkTokenBudget } from './token-budget.ts';
+import { type BudgetTracker, checkTokenBudget, type TokenBudgetDecision } from './token-budget.ts';
 
 /**
  * One finished block of the model, one tool result, one note of ours: what the chart needs to know
@@ -313,15 +314,18 @@ export const outputCap = (s: QueryState) =>
 /** What `max_output_tokens_escalate` raises the cap to. */
 export const raisedCap = ({ limits }: QueryState) =>
   Math.min(limits.outputTokensEscalated, limits.outputTokensMax);
+const noTokenBudget: TokenBudgetDecision = { action: 'stop', completionEvent: null };
 /** A subagent has no token budget of its own, whatever its limits say. */
-export const tokenBudgetOf = (s: QueryState) =>
-  checkTokenBudget(
-    s.budgetTracker,
-    s.querySource === 'main' ? s.agentId : s.querySource,
-    s.limits.tokenBudget,
-    s.outputTokens,
-    s.limits.tokenNudgesMax,
-  );
+export const tokenBudgetOf = (s: QueryState): TokenBudgetDecision =>
+  TOKEN_BUDGET
+    ? checkTokenBudget(
+        s.budgetTracker,
+        s.querySource === 'main' ? s.agentId : s.querySource,
+        s.limits.tokenBudget,
+        s.outputTokens,
+        s.limits.tokenNudgesMax,
+      )
+    : noTokenBudget;
 
 /** What is left of a query. */
 export interface QueryResult {

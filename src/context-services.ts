@@ -3,6 +3,7 @@
  * make a stuck request smaller, and compaction. One set for each history that grows.
  */
 import type { QueryState } from '../machines/state.ts';
+import { HISTORY_SNIP, REACTIVE_COMPACT } from '../services/features.ts';
 import type { Costs, Totals } from '../services/journal/records.ts';
 import { createCountTokens } from '../services/model/count-tokens.ts';
 import { modelFacts } from '../services/model/model-table.ts';
@@ -11,7 +12,7 @@ import { createAutocompact } from '../services/preprocess/autocompact.ts';
 import { createLegalize } from '../services/preprocess/legalize.ts';
 import { createMicrocompact } from '../services/preprocess/microcompact.ts';
 import { createSnip } from '../services/preprocess/snip.ts';
-import type { Stage, Tell } from '../services/preprocess/stage.ts';
+import { pass, type Stage, type Tell } from '../services/preprocess/stage.ts';
 import {
   type ContentReplacementState,
   contentReplacementState,
@@ -69,7 +70,9 @@ export function contextServices(parts: ContextParts): ContextServices {
     }),
     legalize: createLegalize({ ...base, pricesOf: promptPrices }),
     stripMedia: createStripMedia({ ...base, partsOf }),
-    reactiveCompact: createReactiveCompact({ compact, isEnabled: () => true, tell }),
+    reactiveCompact: REACTIVE_COMPACT
+      ? createReactiveCompact({ compact, isEnabled: () => true, tell })
+      : async () => ({ type: 'compact.failed', usd: 0 }),
   };
 }
 
@@ -88,18 +91,20 @@ function lightStages(
       state: replacementsOf(session),
       onReplaced: (record) => transcript.note('content-replacement', { ...record }),
     }),
-    snip: createSnip({
-      ...base,
-      messagesMax: () => config.historySnip?.maxMessages,
-      takeRequest: () => {
-        const { snipRequest } = session;
-        session.snipRequest = undefined;
-        return snipRequest;
-      },
-      onSnipped: (snipped) => transcript.note('snip', { ...snipped }),
-      uuid: session.uuid,
-      now: () => session.now().getTime(),
-    }),
+    snip: HISTORY_SNIP
+      ? createSnip({
+          ...base,
+          messagesMax: () => config.historySnip?.maxMessages,
+          takeRequest: () => {
+            const { snipRequest } = session;
+            session.snipRequest = undefined;
+            return snipRequest;
+          },
+          onSnipped: (snipped) => transcript.note('snip', { ...snipped }),
+          uuid: session.uuid,
+          now: () => session.now().getTime(),
+        })
+      : pass,
     microcompact: createMicrocompact({
       ...base,
       onCleared: () => fileStateOf(toolState).forgetShown(),

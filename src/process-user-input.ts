@@ -1,5 +1,6 @@
 /** From what the host submits to what the model is asked: commands, hooks, a budget in the words. */
 import type { TerminalReason } from '../machines/reasons.ts';
+import { TOKEN_BUDGET } from '../services/features.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { Judge } from '../services/permissions/types.ts';
 import type { Command, CommandContext, CommandOutcome, Prompt } from './config.ts';
@@ -88,7 +89,7 @@ export async function acceptPrompt(submission: Submission): Promise<ProcessedInp
         ? [{ ...messageToWire(message, session.id), isReplay: true } as SDKMessage]
         : []),
     ],
-    tokenBudget: budgetInPrompt(text),
+    tokenBudget: TOKEN_BUDGET ? budgetInPrompt(text) : undefined,
   };
 }
 
