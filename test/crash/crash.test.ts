@@ -3,7 +3,7 @@
  * When a moment falls is decided by the machine, too: a seed repeats the plan, not the microsecond.
  */
 import { expect, it } from 'vitest';
-import { diceOf } from './dice.ts';
+import { diceOf } from '../../src/testing/dice.ts';
 import { kinds, runTrial, type TrialReport } from './trial.ts';
 
 const kills = Number(process.env.CRASH_KILLS ?? 15);

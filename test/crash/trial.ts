@@ -10,7 +10,7 @@ import { message, text, toolUse } from '../../src/testing/replies.ts';
 import type { Reply, Script } from '../../src/testing/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../src/testing/scripted-server.ts';
 import { CliProcess, type WireMessage } from '../tools/cli.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../../src/testing/dice.ts';
 
 export const kinds = ['streaming', 'tool', 'ledger', 'compaction', 'result'] as const;
 export type Kind = (typeof kinds)[number];

@@ -4,7 +4,7 @@
  *
  * Whatever a story is about, some things hold in each: every request was legal, each prompt is
  * named by one result, what was shown and not taken back is what stands, the results have the usage
- * that the server told, and nothing leaks (`invariantsOf`).
+ * that the server told, and nothing leaks (`brokenInvariants` of the kit).
  */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,11 +14,16 @@ import type { LogMessage } from '../../services/messages.ts';
 import type { Prompt, QueryEngineConfig } from '../../src/config.ts';
 import { configFromOptions, type Options } from '../../src/options.ts';
 import { QueryEngine } from '../../src/query-engine.ts';
+import {
+  agreedBy,
+  brokenInvariants,
+  type InvariantName,
+  warningsDuring,
+} from '../../src/testing/invariants.ts';
 import type { ReceivedRequest } from '../../src/testing/received-request.ts';
 import type { Script } from '../../src/testing/script.ts';
 import { createScriptedServer, type ScriptedServer } from '../../src/testing/scripted-server.ts';
 import type { SDKMessage, SDKResultMessage } from '../../src/wire.ts';
-import { agreedBy, brokenInvariants, warningsDuring } from './invariants.ts';
 import { lineOf } from './lines.ts';
 
 export { heard, lineOf } from './lines.ts';
@@ -28,9 +33,6 @@ export interface Place {
   readonly home: string;
   readonly server: ScriptedServer;
 }
-
-/** Things that hold in every story but the one whose point is that they do not. */
-export type Invariant = 'answered' | 'legal' | 'usage' | 'view' | 'stands' | 'warnings' | 'script';
 
 export interface Story {
   readonly script: Script | ((place: Pick<Place, 'cwd' | 'home'>) => Script);
@@ -54,7 +56,7 @@ export interface Story {
   /** Before the engine is closed. */
   readonly after?: (engine: QueryEngine, place: Place) => void | Promise<void>;
   /** What this story means to break. */
-  readonly except?: readonly Invariant[];
+  readonly except?: readonly InvariantName[];
   readonly check?: (told: Told) => void | Promise<void>;
 }
 
@@ -150,7 +152,7 @@ async function run(story: Story, place: Place): Promise<Told> {
   const prompts = story.prompts?.length ?? 1;
   const facts = { messages, results, prompts, history, agreed, server: place.server };
   const broken = brokenInvariants({ ...facts, warnings: warnings() }).filter(
-    ({ name }) => !except.includes(name as Invariant),
+    ({ name }) => !except.includes(name),
   );
   if (broken[0]) {
     throw new Error(`${broken[0].name}: ${broken[0].detail}\nthe story:\n  ${lines.join('\n  ')}`);

@@ -2,7 +2,7 @@
  * What is shown may be taken back; nothing else may be lost or invented. Random scripts with random
  * faults and interrupts: the host's view without what was taken back is the history with every
  * compaction undone, and the deltas that were not taken back are the text of what stands
- * (`test/tools/invariants.ts` checks it in every story; here the stories are random).
+ * (`src/testing/invariants.ts` checks it in every story; here the stories are random).
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

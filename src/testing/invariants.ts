@@ -1,28 +1,37 @@
-/** What holds in every story, whatever happens in it. */
+/** What holds of every session, whatever happens in it. */
 import type { QueryOutput } from '../../machines/events.ts';
+import { terminalReasons } from '../../machines/reasons.ts';
 import type { LogMessage } from '../../services/messages.ts';
-import type { QueryEngine } from '../../src/query-engine.ts';
-import type { ScriptedServer } from '../../src/testing/scripted-server.ts';
-import type { SDKMessage, SDKResultMessage } from '../../src/wire.ts';
+import type { QueryEngine } from '../query-engine.ts';
+import type { SDKMessage, SDKResultMessage } from '../wire.ts';
+import type { ScriptedServer } from './scripted-server.ts';
 
-export interface Facts {
+/** What is looked at: all that a host heard, what stands, and what the server saw. */
+export interface SessionFacts {
+  /** In the order in which they came, of all turns. */
   readonly messages: readonly SDKMessage[];
   readonly results: readonly SDKResultMessage[];
   /** Number of prompts that were submitted. */
   readonly prompts: number;
+  /** What stands in the end (`engine.messages`). */
   readonly history: readonly LogMessage[];
-  /** What the chart agreed to, in this order: the history with every compaction undone. */
+  /** What the chart agreed to, in this order (`agreedBy`): history with every compaction undone. */
   readonly agreed: readonly string[];
-  readonly server: ScriptedServer;
+  readonly server: Pick<ScriptedServer, 'violations' | 'scriptErrors' | 'billed'>;
+  /** Warnings of the process and of libraries (`warningsDuring`). */
   readonly warnings: readonly string[];
 }
 
-export interface Broken {
-  readonly name: string;
+/** Something that always holds, and did not. */
+export interface BrokenInvariant {
+  readonly name: InvariantName;
   readonly detail: string;
 }
 
-/** Uuids of all that became history, as the chart says it. Compactions take nothing from it. */
+/**
+ * Uuids of all that becomes history from now on, as the chart says it; compactions take nothing
+ * from it. The list grows while the engine runs. Takes the engine's `inspect`.
+ */
 export function agreedBy(engine: QueryEngine): readonly string[] {
   const agreed: string[] = [];
   engine.inspect = ({ type, actorRef, rootId }) => {
@@ -94,7 +103,7 @@ export function standingTexts(messages: readonly SDKMessage[]): ReadonlyMap<stri
   );
 }
 
-const checks: Readonly<Record<string, (facts: Facts) => string | undefined>> = {
+const checks = {
   /** The strict server took every request. */
   legal: ({ server }) => {
     const [first] = server.violations;
@@ -102,8 +111,10 @@ const checks: Readonly<Record<string, (facts: Facts) => string | undefined>> = {
   },
   /** The story itself makes sense. */
   script: ({ server }) => server.scriptErrors[0],
-  /** Each prompt is named by exactly one result, and each turn has one. */
+  /** Each prompt is named by exactly one result, and each turn has one, with a reason we know. */
   results: ({ results, prompts }) => {
+    const odd = results.find(({ terminal_reason: reason }) => !isKnown(reason));
+    if (odd) return `nobody knows the reason ${odd.terminal_reason}`;
     if (results.length !== prompts) return `${results.length} results for ${prompts} prompts`;
     const named = results.flatMap(({ user_message_uuids: uuids }) => uuids);
     return new Set(named).size === named.length ? undefined : 'a prompt is named twice';
@@ -167,8 +178,24 @@ const checks: Readonly<Record<string, (facts: Facts) => string | undefined>> = {
     const wrong = fields.find((field) => sum(field) !== told[field]);
     return wrong && `${wrong} is ${sum(wrong)} in the results, the server told ${told[wrong]}`;
   },
+  /** What the turns have used is what the session has used, model by model. */
+  meter: ({ results }) => {
+    const models = Object.values(results.at(-1)?.modelUsage ?? {});
+    const [spent, total] = [
+      results.reduce((sum, { usage }) => sum + usage.output_tokens, 0),
+      models.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
+    ];
+    return spent === total ? undefined : `the turns used ${spent} output tokens, the session ${total}`;
+  },
+  /** Nothing leaks that Node warns of. */
   warnings: ({ warnings }) => warnings[0],
-};
+} satisfies Record<string, (facts: SessionFacts) => string | undefined>;
+
+/** Names of the things that always hold. */
+export type InvariantName = keyof typeof checks;
+
+const isKnown = (reason: string): boolean =>
+  reason in terminalReasons || reason === 'turn_setup_failed';
 
 function differenceOf(shown: readonly string[], stands: readonly string[]): string | undefined {
   const at = [...shown, ...stands].findIndex((_, i) => shown[i] !== stands[i]);
@@ -177,8 +204,30 @@ function differenceOf(shown: readonly string[], stands: readonly string[]): stri
 }
 
 /** Which of the things that always hold do not. Empty: all is well. */
-export const brokenInvariants = (facts: Facts): readonly Broken[] =>
-  Object.entries(checks).flatMap(([name, check]) => {
-    const detail = check(facts);
+export const brokenInvariants = (facts: SessionFacts): readonly BrokenInvariant[] =>
+  (Object.keys(checks) as InvariantName[]).flatMap((name) => {
+    const detail = checks[name](facts);
     return detail === undefined ? [] : [{ name, detail }];
   });
+
+/**
+ * Throws when something does not hold that always holds: every request was legal, each prompt is
+ * named by one result, each call has an answer, what was shown and not taken back is what stands,
+ * the results have the usage that the server told.
+ * @param options.except what this test means to break. `usage` where a connection was cut or a turn
+ * was stopped: what the server told last may not have arrived.
+ * @throws Error that names each, with what was seen.
+ *
+ * @example
+ * const session = recordSession(engine, server);
+ * await session.prompt('do it');
+ * checkInvariants(session.facts());
+ */
+export function checkInvariants(
+  facts: SessionFacts,
+  options: { readonly except?: readonly InvariantName[] } = {},
+): void {
+  const broken = brokenInvariants(facts).filter(({ name }) => !options.except?.includes(name));
+  if (broken.length === 0) return;
+  throw new Error(broken.map(({ name, detail }) => `${name}: ${detail}`).join('\n'));
+}
