@@ -6,6 +6,9 @@ export async function orAborted(work: Promise<unknown>, signal: AbortSignal): Pr
     onAbort = () => resolve();
   });
   signal.addEventListener('abort', onAbort, { once: true });
-  await Promise.race([work, aborted]);
-  signal.removeEventListener('abort', onAbort);
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }

@@ -10,6 +10,7 @@ import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { Restored } from '../services/journal/restore.ts';
 import type { JournalStore, JournalWriter } from '../services/journal/store.ts';
+import type { HandleElicitation } from '../services/mcp/elicitation.ts';
 import type { ResourceAccess } from '../services/mcp/resources.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
@@ -52,6 +53,8 @@ export interface MCPServerConnection {
   reconnect?(): Promise<void>;
   /** Hears what people should know of it, from now on and what was not heard yet. */
   listen?(tell: (text: string) => void): void;
+  /** Who answers what the server asks the person. The engine says so before it connects. */
+  answerBy?(handle: HandleElicitation): void;
   close(): Promise<void>;
 }
 
@@ -220,7 +223,8 @@ export interface QueryEngineConfig {
   readonly jsonSchema?: Readonly<Record<string, unknown>>;
   readonly verbose?: boolean;
   readonly replayUserMessages?: boolean;
-  readonly handleElicitation?: (request: unknown, signal: AbortSignal) => Promise<unknown>;
+  /** A server of tools asks the person something. Absent: servers know that nobody answers. */
+  readonly handleElicitation?: HandleElicitation;
   readonly includePartialMessages?: boolean;
   readonly setSDKStatus?: (status: SDKStatus) => void;
   readonly abortController?: AbortController;

@@ -144,7 +144,7 @@ export function toolExecutor(
       log: session.log,
       uuid: session.uuid,
       now: () => session.now().getTime(),
-      makeContext: (id, signal, progress) => toolContext(scope, id, signal, progress),
+      makeContext: (id, signal, given) => toolContext(scope, id, signal, given),
       permissionContext: () => getAppState().toolPermissionContext,
       cwd: () => session.cwd,
       suggest: (tool, input) =>
@@ -212,7 +212,7 @@ function toolContext(
   { session, agents }: QueryScope,
   toolUseId: string,
   signal: AbortSignal,
-  progress: (gist: string) => void,
+  given: Pick<ToolContext, 'progress' | 'whilePersonIsAsked'>,
 ): ToolContext {
   const { id, config, folder, toolState } = session;
   const { toolPermissionContext } = config.getAppState();
@@ -238,7 +238,7 @@ function toolContext(
     signal,
     env: config.env,
     state: toolState,
-    progress,
+    ...given,
     ...(agents ? { agents } : {}),
   };
 }

@@ -1,7 +1,6 @@
 /** Servers of tools by configuration: from files and options to connections. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { HandleElicitation } from '../services/mcp/elicitation.ts';
 import { externalServer } from '../services/mcp/external-server.ts';
 import { InstanceServer, isServerInstance } from '../services/mcp/instance-server.ts';
 import { readServerConfig, type ServerConfig } from '../services/mcp/server-config.ts';
@@ -33,7 +32,6 @@ export interface ServerSettings {
   readonly known: ReadonlySet<string>;
   readonly waitMs?: number;
   readonly toolMs?: number;
-  readonly elicit?: HandleElicitation;
   readonly onDebug?: (text: string) => void;
 }
 
@@ -62,14 +60,13 @@ function connection(
   config: ServerConfig,
   settings: ServerSettings,
 ): MCPServerConnection {
-  const { cwd, env, additionalDirectories, waitMs, toolMs, elicit, onDebug } = settings;
+  const { cwd, env, additionalDirectories, waitMs, toolMs, onDebug } = settings;
   const times = toolMs === undefined ? {} : { toolMs };
   if (config.type !== 'sdk') {
     return externalServer({
       ...{ name, config, cwd, env, clientVersion: VERSION, ...times },
       roots: () => [cwd, ...additionalDirectories()],
       ...(waitMs === undefined ? {} : { waitMs }),
-      ...(elicit ? { elicit } : {}),
       ...(onDebug ? { onDebug } : {}),
     });
   }

@@ -1,4 +1,5 @@
 /** What all servers of tools together add to a session, read at each use: they come and go. */
+import type { HandleElicitation } from '../services/mcp/elicitation.ts';
 import { resourceTools } from '../services/mcp/resources.ts';
 import { deferredTools } from '../services/mcp/tool-search.ts';
 import { orAborted } from '../services/or-aborted.ts';
@@ -23,12 +24,20 @@ export interface OfferedServers {
   close(): Promise<void>;
 }
 
-/** Begins to connect them. @param tell hears what people should know. */
+/**
+ * Begins to connect them.
+ * @param tell hears what people should know.
+ * @param ask puts the servers' questions to the person.
+ */
 export function offeredServers(
   servers: readonly MCPServerConnection[],
   tell: (text: string) => void,
+  ask: HandleElicitation | undefined,
 ): OfferedServers {
-  for (const server of servers) server.listen?.(tell);
+  for (const server of servers) {
+    server.listen?.(tell);
+    if (ask) server.answerBy?.(ask);
+  }
   const connecting = Promise.all(servers.map((server) => server.connect?.()));
   const offered = deferredTools();
   const overResources = resourceTools(() => servers);

@@ -9,7 +9,11 @@ import { type AgentDefinition, mergedAgents } from '../services/agents/agent-def
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { JournalStore } from '../services/journal/store.ts';
-import type { ElicitationAnswer, ElicitationQuestion } from '../services/mcp/elicitation.ts';
+import type {
+  ElicitationAnswer,
+  ElicitationQuestion,
+  HandleElicitation,
+} from '../services/mcp/elicitation.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { ModelClient, ThinkingConfig } from '../services/model/types.ts';
 import type { CanUseTool, PermissionMode } from '../services/permissions/types.ts';
@@ -256,12 +260,7 @@ async function connectionsOf(
   environment: Environment,
   where: Pick<ServerSettings, 'cwd' | 'env' | 'readsProject' | 'additionalDirectories'>,
 ): Promise<readonly MCPServerConnection[]> {
-  const {
-    mcpClients: connected = [],
-    mcpServers: configured = {},
-    onElicitation,
-    stderr,
-  } = options;
+  const { mcpClients: connected = [], mcpServers: configured = {}, stderr } = options;
   const readsProject = where.readsProject && options.strictMcpConfig !== true;
   if (!readsProject && Object.keys(configured).length === 0) return connected;
   const { mcpServers } = await import('./mcp-servers.ts');
@@ -272,10 +271,6 @@ async function connectionsOf(
     known: new Set(connected.map(({ name }) => name)),
     ...(waitMs ? { waitMs } : {}),
     ...(toolMs ? { toolMs } : {}),
-    ...(onElicitation && {
-      elicit: (question: ElicitationQuestion, signal: AbortSignal) =>
-        onElicitation(question, { signal }),
-    }),
     ...(stderr && { onDebug: stderr }),
   });
   return [...connected, ...own];
@@ -298,6 +293,7 @@ function fieldsOf(options: Options, settings: Settings) {
     bare: options.bare,
     canUseTool: options.canUseTool,
     customSystemPrompt: typeof systemPrompt === 'string' ? systemPrompt : undefined,
+    handleElicitation: elicitationBy(options.onElicitation),
     hookCallbacks: options.hooks,
     includeHookEvents: options.includeHookEvents,
     includePartialMessages: options.includePartialMessages,
@@ -319,6 +315,9 @@ function fieldsOf(options: Options, settings: Settings) {
     verbose: options.verbose,
   });
 }
+
+const elicitationBy = (ask: Options['onElicitation']): HandleElicitation | undefined =>
+  ask && ((question, signal) => ask(question, { signal }));
 
 /** Without the fields that nobody gave. */
 function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -114,7 +114,11 @@ export class QueryEngine {
     this.#isDeferred = this.#left?.isDeferred ?? false;
     const initial = config.resumed?.restored.messages ?? config.initialMessages ?? [];
     this.#history = initial.length > 0 ? log.append(emptyHistory, initial) : emptyHistory;
-    this.#servers = offeredServers(config.mcpClients, (text) => this.#tell(text));
+    this.#servers = offeredServers(
+      config.mcpClients,
+      (text) => this.#tell(text),
+      config.handleElicitation,
+    );
   }
 
   /** The seed's `mutableMessages`: what stands, oldest first. */

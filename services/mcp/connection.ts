@@ -5,11 +5,8 @@
 import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import {
-  answerElicitation,
-  type ElicitationRequest,
-  type HandleElicitation,
-} from './elicitation.ts';
+import { LONGEST_MS } from '../../machines/limits.ts';
+import { type Elicitation, type ElicitationRequest, elicitationCapability } from './elicitation.ts';
 import type { ListedTool } from './external-tool.ts';
 import type { HttpServer, StdioServer } from './server-config.ts';
 import { serverEnvironment } from './server-environment.ts';
@@ -36,7 +33,7 @@ export interface ConnectionOptions {
   /** Folders that the server may work in, absolute, when it asks. */
   readonly roots: () => readonly string[];
   readonly clientVersion: string;
-  readonly elicit?: HandleElicitation;
+  readonly elicitation: Elicitation;
   /** Until the handshake is done. */
   readonly connectMs: number;
   readonly signal: AbortSignal;
@@ -47,8 +44,8 @@ export interface ConnectionOptions {
 }
 
 export interface CallOptions {
+  /** Aborted by the caller, and by the deadline. */
   readonly signal: AbortSignal;
-  readonly toolMs: number;
   readonly idempotencyKey: string;
   readonly onProgress: (gist: string) => void;
 }
@@ -85,7 +82,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     {
       capabilities: {
         roots: {},
-        ...(options.elicit ? { elicitation: { form: {}, url: {} } } : {}),
+        ...(options.elicitation.isAnswered ? elicitationCapability : {}),
       },
     },
   );
@@ -130,16 +127,16 @@ function transportTo(options: ConnectionOptions, Http: typeof StreamableHTTPClie
 
 /** What the server may ask of us. */
 function answerServer(client: Client, options: ConnectionOptions): void {
-  const { name, elicit, onListChanged } = options;
+  const { elicitation, onListChanged } = options;
   client.setRequestHandler('roots/list', () => ({
     roots: options.roots().map((folder) => ({
       uri: pathToFileURL(folder).href,
       name: basename(folder) || folder,
     })),
   }));
-  if (elicit) {
+  if (elicitation.isAnswered) {
     client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
-      answerElicitation(name, params as unknown as ElicitationRequest, elicit, mcpReq.signal),
+      elicitation.answer(params as unknown as ElicitationRequest, mcpReq.signal),
     );
   }
   client.setNotificationHandler('notifications/tools/list_changed', () => onListChanged('tools'));
@@ -179,7 +176,7 @@ function connected(client: Client, close: () => Promise<void>): Connection {
       prompts: prompts !== undefined,
     },
     listTools: async () => (await listAll('tools/list', 'tools')).filter(isListedTool),
-    callTool: (tool, input, { signal, toolMs, idempotencyKey, onProgress }) =>
+    callTool: (tool, input, { signal, idempotencyKey, onProgress }) =>
       client.request(
         {
           method: 'tools/call',
@@ -190,7 +187,7 @@ function connected(client: Client, close: () => Promise<void>): Connection {
           },
         },
         anything,
-        { signal, timeout: toolMs, onprogress: (progress) => onProgress(gistOf(progress)) },
+        { signal, timeout: LONGEST_MS, onprogress: (progress) => onProgress(gistOf(progress)) },
       ),
     listResources: (signal) => listAll('resources/list', 'resources', signal),
     readResource: (uri, signal) => ask('resources/read', { uri }, signal),

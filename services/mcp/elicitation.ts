@@ -1,4 +1,6 @@
 /** A server asks the person something in the middle of a call. The host puts the question. */
+import { orAborted } from '../or-aborted.ts';
+import type { ToolContext } from '../tools/tool.ts';
 
 /** As the protocol says it. */
 export interface ElicitationRequest {
@@ -21,7 +23,10 @@ export interface ElicitationAnswer {
   readonly content?: Readonly<Record<string, string | number | boolean | string[]>>;
 }
 
-/** *Contract:* obeys the signal. Anything but an answer in this shape counts as declined. */
+/**
+ * *Contract:* obeys the signal; one that does not is not waited for. Anything but an answer in this
+ * shape counts as declined.
+ */
 export type HandleElicitation = (
   question: ElicitationQuestion,
   signal: AbortSignal,
@@ -29,28 +34,95 @@ export type HandleElicitation = (
 
 type Reply = ElicitationAnswer & Record<string, unknown>;
 
-/** *Contract:* never rejects: nothing is ever given to a server because something went wrong. */
-export async function answerElicitation(
+/** What a client may say of itself: some of what the server asks is answered. */
+export const elicitationCapability = { elicitation: { form: {}, url: {} } } as const;
+
+/** A call that the server works on. */
+interface Working {
+  readonly context: ToolContext;
+  /** Aborted when nobody waits for the call any more. */
+  readonly over: AbortSignal;
+}
+
+/**
+ * The questions of one server. The protocol does not say for which of its calls a server asks: all
+ * that it works on wait for the answer, and their clocks stand still.
+ */
+export class Elicitation {
+  readonly #serverName: string;
+  readonly #working = new Set<Working>();
+  #handle: HandleElicitation | undefined;
+
+  constructor(serverName: string, handle?: HandleElicitation) {
+    this.#serverName = serverName;
+    this.#handle = handle;
+  }
+
+  /** Who answers. Servers are told with the handshake whether there is somebody. */
+  answerBy(handle: HandleElicitation): void {
+    this.#handle = handle;
+  }
+
+  get isAnswered(): boolean {
+    return this.#handle !== undefined;
+  }
+
+  /** While the server works on a call. Rejects and resolves as the call does. */
+  async during<T>(context: ToolContext, call: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const working = { context, over: AbortSignal.any([over.signal, context.signal]) };
+    this.#working.add(working);
+    try {
+      return await call();
+    } finally {
+      this.#working.delete(working);
+      over.abort();
+    }
+  }
+
+  /**
+   * Puts one question. *Contract:* never rejects: nothing is ever given to a server because
+   * something went wrong. Cancelled when none of the calls is waited for any more.
+   */
+  async answer(request: ElicitationRequest, signal: AbortSignal): Promise<Reply> {
+    const handle = this.#handle;
+    if (!handle) return { action: 'decline' };
+    const working = [...this.#working];
+    const ending = new AbortController();
+    const asked = AbortSignal.any([signal, ending.signal]);
+    const answered = put(this.#serverName, request, handle, asked);
+    const waits = working.map(({ context, over }) => {
+      const wait = () => orAborted(answered, over);
+      return context.whilePersonIsAsked ? context.whilePersonIsAsked(wait) : wait();
+    });
+    if (waits.length > 0) void Promise.all(waits).then(() => ending.abort());
+    return answered;
+  }
+}
+
+async function put(
   serverName: string,
   request: ElicitationRequest,
   handle: HandleElicitation,
   signal: AbortSignal,
 ): Promise<Reply> {
   const { message, mode = 'form', requestedSchema, url, elicitationId } = request;
+  const question = {
+    ...{ serverName, message, mode },
+    ...(requestedSchema ? { requestedSchema } : {}),
+    ...(url === undefined ? {} : { url }),
+    ...(elicitationId === undefined ? {} : { elicitationId }),
+  };
+  let answer: unknown;
   try {
-    const answer = await handle(
-      {
-        ...{ serverName, message, mode },
-        ...(requestedSchema ? { requestedSchema } : {}),
-        ...(url === undefined ? {} : { url }),
-        ...(elicitationId === undefined ? {} : { elicitationId }),
-      },
-      signal,
-    );
-    return signal.aborted ? { action: 'cancel' } : checked(answer);
+    const answering = handle(question, signal).then((said) => {
+      answer = said;
+    });
+    await orAborted(answering, signal);
   } catch {
     return { action: signal.aborted ? 'cancel' : 'decline' };
   }
+  return signal.aborted ? { action: 'cancel' } : checked(answer);
 }
 
 function checked(answer: unknown): Reply {

@@ -3,9 +3,11 @@
  * offered while it lives, started again when it has died and is needed.
  */
 
+import { Deadline } from '../deadline.ts';
 import { orAborted } from '../or-aborted.ts';
 import type { Tool, ToolContext, ToolInput } from '../tools/tool.ts';
 import { type Connection, type ConnectionOptions, openConnection } from './connection.ts';
+import { Elicitation, type HandleElicitation } from './elicitation.ts';
 import { type CallServer, externalTools, type ListedTool } from './external-tool.ts';
 import { type Failure, failureOf } from './failure.ts';
 import { type PromptCommand, promptCommands } from './prompts.ts';
@@ -19,7 +21,10 @@ const RESTARTS_IN_A_ROW_MAX = 5;
 const RELIST_WAIT_MS = 1_000;
 
 export interface ExternalServerOptions
-  extends Omit<ConnectionOptions, 'connectMs' | 'signal' | 'onListChanged' | 'onGone' | 'onDebug'> {
+  extends Omit<
+    ConnectionOptions,
+    'connectMs' | 'signal' | 'onListChanged' | 'onGone' | 'onDebug' | 'elicitation'
+  > {
   /** The first turn waits so long for the server, and a call for its restart. Default: 30 s. */
   readonly waitMs?: number;
   /** For each call. Default: 120 s. */
@@ -69,6 +74,7 @@ export function externalServer(options: ExternalServerOptions): ExternalServer {
 export class ExternalServer {
   readonly #options: ExternalServerOptions;
   readonly #ending = new AbortController();
+  readonly #elicitation: Elicitation;
   #state: State = { at: 'idle' };
   #ready: Promise<void> | undefined;
   #tools: readonly Tool[] = [];
@@ -86,6 +92,7 @@ export class ExternalServer {
 
   constructor(options: ExternalServerOptions) {
     this.#options = options;
+    this.#elicitation = new Elicitation(options.name);
   }
 
   get name(): string {
@@ -141,6 +148,11 @@ export class ExternalServer {
   listen(tell: (text: string) => void): void {
     this.#tell = tell;
     for (const text of this.#untold.splice(0)) tell(text);
+  }
+
+  /** Who answers what it asks the person. Before `connect`. */
+  answerBy(handle: HandleElicitation): void {
+    this.#elicitation.answerBy(handle);
   }
 
   /** Nothing of it is alive afterwards. Idempotent. */
@@ -201,7 +213,7 @@ export class ExternalServer {
     try {
       const opening = await openConnection({
         ...this.#options,
-        ...{ connectMs, signal },
+        ...{ connectMs, signal, elicitation: this.#elicitation },
         onDebug: (text) => this.#options.onDebug?.(`${this.name}: ${text}`),
         onListChanged: () => connection && this.#relist(connection),
         onGone: (how) => connection && this.#gone(connection, how),
@@ -293,20 +305,40 @@ export class ExternalServer {
     context: ToolContext,
     signal: AbortSignal,
   ): Promise<{ result: unknown } | { failure: Failure; mayRepeat?: true }> {
-    const { toolMs = TOOL_MS } = this.#options;
     const connection = await this.#live(signal);
+    const deadline = new Deadline(this.#options.toolMs ?? TOOL_MS);
     try {
-      const result = await connection.callTool(tool, input, {
-        ...{ signal, toolMs, idempotencyKey: context.idempotencyKey },
-        onProgress: (gist) => context.progress(gist),
-      });
+      const result = await this.#elicitation.during(this.#timed(context, deadline), () =>
+        connection.callTool(tool, input, {
+          signal: AbortSignal.any([signal, deadline.signal]),
+          idempotencyKey: context.idempotencyKey,
+          onProgress: (gist) => context.progress(gist),
+        }),
+      );
       this.#restarts = 0;
       if (this.#relisting) await isSettledWithin(this.#relisting, RELIST_WAIT_MS);
       return { result };
     } catch (error) {
       const failure = failureOf(error, signal);
       return this.#judge(failure, connection);
+    } finally {
+      deadline.dispose();
     }
+  }
+
+  /** The call's own clock stands still with the others. */
+  #timed(context: ToolContext, deadline: Deadline): ToolContext {
+    return {
+      ...context,
+      async whilePersonIsAsked(ask) {
+        const goOn = deadline.pause();
+        try {
+          return await (context.whilePersonIsAsked?.(ask) ?? ask());
+        } finally {
+          goOn();
+        }
+      },
+    };
   }
 
   #judge(failure: Failure, connection: Connection): { failure: Failure; mayRepeat?: true } {

@@ -2,7 +2,9 @@
  * Tools of a host's MCP server that lives in the host's process: the JSON-RPC messages travel
  * through a function, for example the `mcp_message` of the control protocol.
  */
+import { Deadline } from '../deadline.ts';
 import type { Tool } from '../tools/tool.ts';
+import { Elicitation, type ElicitationRequest, elicitationCapability } from './elicitation.ts';
 import { type CallServer, externalTools, type ListedTool } from './external-tool.ts';
 
 /** A message of JSON-RPC 2.0, as MCP uses it. */
@@ -28,6 +30,8 @@ export interface InProcessMcpOptions {
   readonly connectMs?: number;
   /** For each call. Default: 120 s. */
   readonly toolMs?: number;
+  /** The server's questions to the person. Absent: it is told that nobody answers. */
+  readonly elicitation?: Elicitation;
   onWarning(text: string): void;
 }
 
@@ -58,11 +62,13 @@ export async function createInProcessMcp(options: InProcessMcpOptions): Promise<
 class InProcessClient implements InProcessMcp {
   readonly #options: InProcessMcpOptions;
   #tools: readonly Tool[] = [];
+  readonly #elicitation: Elicitation;
   #nextId = 1;
   failure: string | undefined;
 
   constructor(options: InProcessMcpOptions) {
     this.#options = options;
+    this.#elicitation = options.elicitation ?? new Elicitation(options.serverName);
   }
 
   get serverName() {
@@ -80,7 +86,7 @@ class InProcessClient implements InProcessMcp {
     try {
       await this.#request('initialize', {
         protocolVersion: PROTOCOL_VERSION,
-        capabilities: {},
+        capabilities: this.#elicitation.isAnswered ? elicitationCapability : {},
         clientInfo: { name: 'escapement', version: this.#options.clientVersion },
       });
       await this.#notify('notifications/initialized');
@@ -104,6 +110,11 @@ class InProcessClient implements InProcessMcp {
     if (message.id === undefined || message.method === undefined) return undefined;
     const { id, method } = message;
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} };
+    if (method === 'elicitation/create' && this.#elicitation.isAnswered) {
+      const request = recordOf(message.params) as unknown as ElicitationRequest;
+      const result = await this.#elicitation.answer(request, new AbortController().signal);
+      return { jsonrpc: '2.0', id, result };
+    }
     return { jsonrpc: '2.0', id, error: { code: -32601, message: `Method not found: ${method}` } };
   }
 
@@ -125,16 +136,12 @@ class InProcessClient implements InProcessMcp {
     this.#tools = made.tools;
   }
 
-  readonly #call: CallServer = (name, input, { signal, context }) =>
-    this.#request(
-      'tools/call',
-      {
-        name,
-        arguments: input,
-        _meta: { 'escapement/idempotencyKey': context.idempotencyKey },
-      },
-      signal,
+  readonly #call: CallServer = (name, input, { signal, context }) => {
+    const _meta = { 'escapement/idempotencyKey': context.idempotencyKey };
+    return this.#elicitation.during(context, () =>
+      this.#request('tools/call', { name, arguments: input, _meta }, signal),
     );
+  };
 
   /** Waits for the answer, the deadline or the signal, and tells the server of the latter two. */
   async #request(
@@ -163,21 +170,6 @@ class InProcessClient implements InProcessMcp {
   async #notify(method: string, params?: Readonly<Record<string, unknown>>): Promise<void> {
     const message: JsonRpcMessage = { jsonrpc: '2.0', method, ...(params ? { params } : {}) };
     await this.#options.send(message).catch(() => undefined);
-  }
-}
-
-/** A timer as a signal that can be taken back. */
-class Deadline {
-  readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  constructor(milliseconds: number) {
-    this.#timer = setTimeout(() => this.#controller.abort(), milliseconds);
-  }
-  get signal() {
-    return this.#controller.signal;
-  }
-  dispose() {
-    clearTimeout(this.#timer);
   }
 }
 

@@ -3,6 +3,7 @@
  * `createSdkMcpServer` of the official Agent SDK makes it. Its messages travel as values.
  */
 import type { Tool } from '../tools/tool.ts';
+import { Elicitation, type HandleElicitation } from './elicitation.ts';
 import { createInProcessMcp, type InProcessMcp, type JsonRpcMessage } from './in-process.ts';
 
 /** The part of a transport that the SDK's servers use. */
@@ -40,9 +41,11 @@ export class InstanceServer {
   #ready: Promise<void> | undefined;
   #tell: (text: string) => void = (text) => this.#untold.push(text);
   readonly #untold: string[] = [];
+  readonly #elicitation: Elicitation;
 
   constructor(options: InstanceServerOptions) {
     this.#options = options;
+    this.#elicitation = new Elicitation(options.name);
   }
 
   get name(): string {
@@ -68,6 +71,11 @@ export class InstanceServer {
     for (const text of this.#untold.splice(0)) tell(text);
   }
 
+  /** Who answers what it asks the person. Before `connect`. */
+  answerBy(handle: HandleElicitation): void {
+    this.#elicitation.answerBy(handle);
+  }
+
   async close(): Promise<void> {
     await this.#options.instance.close?.().catch(() => {});
   }
@@ -83,6 +91,7 @@ export class InstanceServer {
     this.#server = await createInProcessMcp({
       ...{ serverName: name, clientVersion, onWarning: (text) => this.#tell(text) },
       ...(toolMs === undefined ? {} : { toolMs }),
+      elicitation: this.#elicitation,
       send: async (message) => {
         await connecting;
         return this.#send(message, transport);

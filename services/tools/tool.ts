@@ -70,6 +70,12 @@ export interface ToolContext {
   readonly sandbox?: SandboxPolicy;
   /** Something to show while a long call runs (`tool_progress`). */
   progress(gist: string): void;
+  /**
+   * For a tool that lets a person be asked in the middle of a call: while `ask` is open, the host is
+   * told who is waited for, and the clocks stand still (the call's deadline, the turn's). It ends as
+   * `ask` does. Absent where nobody keeps these clocks.
+   */
+  whilePersonIsAsked?<T>(ask: () => Promise<T>): Promise<T>;
   /** Who works on tasks that are given away. Absent where nothing may be delegated any more. */
   readonly agents?: AgentRunner;
 }

@@ -1,6 +1,6 @@
 /** Tools that live in the host's process: connected before the first turn, so that it has them. */
 
-import type { ElicitationAnswer } from '../../services/mcp/elicitation.ts';
+import type { ElicitationAnswer, HandleElicitation } from '../../services/mcp/elicitation.ts';
 import type { InProcessMcp, JsonRpcMessage } from '../../services/mcp/in-process.ts';
 import type { MCPServerConnection } from '../config.ts';
 import type { Options } from '../options.ts';
@@ -26,13 +26,19 @@ export class HostServers {
     toolMs: number | undefined,
   ): Promise<readonly MCPServerConnection[]> {
     if (servers.size === 0) return [];
-    const { createInProcessMcp } = await import('../../services/mcp/in-process.ts');
+    const [{ createInProcessMcp }, { Elicitation }] = await Promise.all([
+      import('../../services/mcp/in-process.ts'),
+      import('../../services/mcp/elicitation.ts'),
+    ]);
+    const ask = elicitOver(this.#channel);
+    const put: HandleElicitation = (question, signal) => ask(question, { signal });
     const connecting = [...servers].map(async ([serverName, manifest]) => {
       const server = await createInProcessMcp({
         serverName,
         send: sendToHostServer(this.#channel, serverName, manifest),
         clientVersion: VERSION,
         onWarning: this.#warn,
+        elicitation: new Elicitation(serverName, put),
         ...(toolMs !== undefined && { toolMs }),
       });
       this.#servers.set(serverName, server);
@@ -46,11 +52,14 @@ export class HostServers {
     const name = String(body.server_name);
     const server = this.#servers.get(name);
     if (!server) throw new ControlError(`unknown MCP server: ${name}`);
-    const answer = await server.receive(body.message as JsonRpcMessage);
-    if (answer) {
+    const message = body.message as JsonRpcMessage;
+    const answering = server.receive(message).then((answer) => {
+      if (!answer) return;
       const reply = { subtype: 'mcp_message', server_name: name, message: answer };
       void this.#channel.request(reply).catch(() => {});
-    }
+    });
+    // A question goes to a person: the receipt does not wait for the answer.
+    if (message.id === undefined) await answering;
     return {};
   }
 }

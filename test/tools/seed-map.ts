@@ -43,11 +43,7 @@ export const configFields: Readonly<Record<string, Shown>> = {
   jsonSchema: [fields, 'jsonSchema: the answer'],
   verbose: [fields, 'verbose: changes nothing'],
   replayUserMessages: [fields, 'replayUserMessages, includePartialMessages'],
-  // The option `onElicitation` reaches the servers; the field of the configuration is not read yet.
-  handleElicitation: [
-    'test/services/mcp/over-the-control-channel.test.ts',
-    'a server asks the person through the host',
-  ],
+  handleElicitation: ['test/services/mcp/elicitation.test.ts', 'handleElicitation: asked by'],
   includePartialMessages: [fields, 'replayUserMessages, includePartialMessages'],
   setSDKStatus: [fields, 'setSDKStatus: what'],
   abortController: ['test/src/engine/abort.test.ts', 'a host that aborts its own controller'],

@@ -54,11 +54,11 @@ export interface ExecutorDeps {
   uuid(): string;
   /** Milliseconds since 1970. */
   now(): number;
-  /** *Contract:* the context's `progress` is the one that is given here. */
+  /** *Contract:* the context has what is given here. */
   makeContext(
     toolUseId: string,
     signal: AbortSignal,
-    progress: (gist: string) => void,
+    given: Pick<ToolContext, 'progress' | 'whilePersonIsAsked'>,
   ): ToolContext;
   permissionContext(): ToolPermissionContext;
   cwd(): string;

@@ -2,6 +2,7 @@
  * One call from its parsed input to its answer: permission, ledger, tool, hooks.
  * Knows nothing of its siblings but what its slot says.
  */
+import type { Deadline } from '../../deadline.ts';
 import type { HookVerdict } from '../../hooks/types.ts';
 import type { ToolInput } from '../tool.ts';
 import { type Answer, answers, inputHashOf, messageOf, textOf } from './answer.ts';
@@ -115,7 +116,11 @@ async function runWithLedger(
   }
   const answer = await runTool(call, {
     deadlineMs: slot.deadlineMs(input),
-    makeContext: (signal) => deps.makeContext(id, signal, slot.progress),
+    makeContext: (signal, deadline) =>
+      deps.makeContext(id, signal, {
+        progress: slot.progress,
+        whilePersonIsAsked: (ask) => whileAsked(ask, deps.uuid(), slot, deadline),
+      }),
     ...(deps.stoppingMs === undefined ? {} : { stoppingMs: deps.stoppingMs }),
     watch: (promise) => slot.working(input, promise),
   });
@@ -125,6 +130,23 @@ async function runWithLedger(
     deps.onWarning(`the end of ${call.tool.name} could not be written down: ${messageOf(error)}`);
   }
   return { answer, hasRun: true };
+}
+
+/** A tool lets a person be asked: neither its own clock nor the chart's counts this. */
+async function whileAsked<T>(
+  ask: () => Promise<T>,
+  question: string,
+  slot: Slot,
+  deadline: Deadline,
+): Promise<T> {
+  const goOn = deadline.pause();
+  slot.asked(question);
+  try {
+    return await ask();
+  } finally {
+    slot.answered(question);
+    goOn();
+  }
 }
 
 /** Hooks look at what was done: they may replace the output, add to it, or end the turn. */

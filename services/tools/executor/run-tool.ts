@@ -1,5 +1,5 @@
 /** Runs a tool so that it comes to an end: whatever the tool does, there is an answer. */
-import { LONGEST_MS } from '../../../machines/limits.ts';
+import { Deadline } from '../../deadline.ts';
 import type { ToolContext, ToolOutput } from '../tool.ts';
 import { type Answer, answers, late } from './answer.ts';
 import { onAbort, type ReadyCall } from './permit.ts';
@@ -15,7 +15,7 @@ type Settled =
 export interface RunToolOptions {
   readonly deadlineMs: number;
   /** Made with a signal of the tool's own, which the deadline aborts, too. */
-  makeContext(signal: AbortSignal): ToolContext;
+  makeContext(signal: AbortSignal, deadline: Deadline): ToolContext;
   /** Hears of the tool's own promise, which can outlive the answer. */
   watch(working: Promise<unknown>): void;
   readonly stoppingMs?: number;
@@ -24,25 +24,29 @@ export interface RunToolOptions {
 /**
  * Calls the tool and waits for its output, its deadline or the end of the query.
  * *Contract:* never throws, and resolves at the latest `stoppingMs` after deadline or abort, also
- * when the tool ignores its signal. The deadline counts from here: a person was asked before.
+ * when the tool ignores its signal. The deadline counts from here: a person was asked before; it
+ * stands still while the tool itself lets one be asked.
  */
 export async function runTool(call: ReadyCall, options: RunToolOptions): Promise<Answer> {
   const { deadlineMs } = options;
   const controller = new AbortController();
-  const settled = settle(() => call.tool.call(call.input, options.makeContext(controller.signal)));
+  const deadline = new Deadline(deadlineMs);
+  const settled = settle(() =>
+    call.tool.call(call.input, options.makeContext(controller.signal, deadline)),
+  );
   options.watch(settled);
 
-  const deadline = after(deadlineMs);
+  const overdue = onAbort(deadline.signal);
   const aborted = onAbort(call.signal);
   try {
-    const first = await Promise.race([settled, deadline.promise, aborted.promise]);
+    const first = await Promise.race([settled, overdue.promise, aborted.promise]);
     if (first) return answerOf(call, first);
     const isOverdue = !call.signal.aborted;
     const why = isOverdue ? `no result within ${deadlineMs} ms` : 'interrupted';
     controller.abort(new DOMException(why, isOverdue ? 'TimeoutError' : 'AbortError'));
 
-    const patience = after(options.stoppingMs ?? STOPPING_MS);
-    const last = await Promise.race([settled, patience.promise]);
+    const patience = new Deadline(options.stoppingMs ?? STOPPING_MS);
+    const last = await Promise.race([settled, onAbort(patience.signal).promise]);
     patience.dispose();
     if (last?.kind === 'output') {
       return presentable(isOverdue ? late(last.output, deadlineMs) : last.output);
@@ -50,6 +54,7 @@ export async function runTool(call: ReadyCall, options: RunToolOptions): Promise
     return isOverdue ? answers.overdue(call.tool, deadlineMs) : answers.aborted(call.tool);
   } finally {
     deadline.dispose();
+    overdue.dispose();
     aborted.dispose();
   }
 }
@@ -71,11 +76,3 @@ const answerOf = (call: ReadyCall, settled: Settled): Answer =>
   settled.kind === 'output'
     ? presentable(settled.output)
     : presentable(answers.threw(call.tool, settled.error));
-
-function after(milliseconds: number): { promise: Promise<undefined>; dispose(): void } {
-  let timer: NodeJS.Timeout | undefined;
-  const promise = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, Math.min(milliseconds, LONGEST_MS), undefined);
-  });
-  return { promise, dispose: () => clearTimeout(timer) };
-}

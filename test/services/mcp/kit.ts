@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
+import type { HandleElicitation } from '../../../services/mcp/elicitation.ts';
 import {
   ExternalServer,
   type ExternalServerOptions,
@@ -44,8 +45,12 @@ export function serverFor(
   config: ExternalServerOptions['config'],
   {
     isShared = false,
+    elicit,
     ...more
-  }: Partial<ExternalServerOptions> & { readonly isShared?: boolean } = {},
+  }: Partial<ExternalServerOptions> & {
+    readonly isShared?: boolean;
+    readonly elicit?: HandleElicitation;
+  } = {},
 ): Opened {
   const told: string[] = [];
   const debug: string[] = [];
@@ -57,6 +62,7 @@ export function serverFor(
     ...more,
   });
   server.listen((text) => told.push(text));
+  if (elicit) server.answerBy(elicit);
   if (!isShared) open.push(server);
   return { server, told, debug };
 }

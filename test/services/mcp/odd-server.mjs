@@ -39,8 +39,12 @@ const tools = [
   'cancelled',
   'env',
   'throw',
+  'ask',
 ];
 const cancelled = [];
+/** Calls that wait for the answer to a question to the person, by the id of the question. */
+const questions = new Map();
+let mayAsk = false;
 let grown = [];
 /** `times` repeats the description of a schema: an argument cannot hold a huge one. */
 const longer = ({ times, ...tool }) =>
@@ -57,18 +61,29 @@ const listed = () =>
   options.tools?.map(longer) ?? [...tools, ...grown].map((name) => ({ name, inputSchema: object }));
 
 const handlers = {
-  initialize: ({ protocolVersion }) => ({
-    protocolVersion,
-    capabilities: { tools: { listChanged: true } },
-    serverInfo: { name: 'odd', version: '1' },
-  }),
+  initialize: ({ protocolVersion, capabilities }) => {
+    mayAsk = capabilities.elicitation !== undefined;
+    return {
+      protocolVersion,
+      capabilities: { tools: { listChanged: true } },
+      serverInfo: { name: 'odd', version: '1' },
+    };
+  },
   ping: () => ({}),
   'tools/list': () => ({ tools: listed() }),
-  'tools/call': ({ name, arguments: input }) => call(name, input),
+  'tools/call': ({ name, arguments: input }, id) => call(name, input, id),
 };
 
-function call(name, input) {
+function call(name, input, id) {
   switch (name) {
+    case 'ask': {
+      if (!mayAsk) return text('nobody answers');
+      const question = `question-${id}`;
+      questions.set(question, id);
+      const params = { message: 'Which one?', requestedSchema: { type: 'object', properties: {} } };
+      print({ jsonrpc: '2.0', id: question, method: 'elicitation/create', params });
+      return undefined;
+    }
     case 'sleep':
       return undefined;
     case 'die':
@@ -119,12 +134,18 @@ const png =
 
 function hear(message) {
   if (message.method === 'notifications/cancelled') cancelled.push(message.params.requestId);
+  const asking = questions.get(message.id);
+  if (asking !== undefined && message.method === undefined) {
+    questions.delete(message.id);
+    print({ jsonrpc: '2.0', id: asking, result: text(JSON.stringify(message.result)) });
+    return;
+  }
   const handler = handlers[message.method];
   if (message.id === undefined || !handler) return;
   if (options.noise)
     process.stdout.write('2026-01-01 INFO got a message\n{"level":"info"}\n\u0000\u0001\n');
   try {
-    const result = handler(message.params ?? {});
+    const result = handler(message.params ?? {}, message.id);
     if (result) print({ jsonrpc: '2.0', id: message.id, result });
   } catch (error) {
     print({ jsonrpc: '2.0', id: message.id, error });

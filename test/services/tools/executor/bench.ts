@@ -72,7 +72,7 @@ export function bench(
     log,
     uuid: () => `u${++count}`,
     now: () => Date.now(),
-    makeContext: (toolUseId, signal, progress) => ({
+    makeContext: (toolUseId, signal, given) => ({
       sessionId: 's',
       toolUseId,
       idempotencyKey: `s:${toolUseId}`,
@@ -83,7 +83,7 @@ export function bench(
       signal,
       env: {},
       state: { get: (_, make) => make() },
-      progress,
+      ...given,
     }),
     permissionContext: () => ({
       mode: 'default',
