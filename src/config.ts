@@ -148,6 +148,8 @@ export interface Gates {
   readonly streamingToolExecution: boolean;
   readonly toolResultBudget: boolean;
   readonly microcompact: boolean;
+  /** The API clears old results itself, where it can: a mode of `microcompact`. */
+  readonly cachedMicrocompact: boolean;
   readonly contextCollapse: boolean;
   readonly autocompact: boolean;
   readonly reactiveCompact: boolean;
@@ -159,6 +161,7 @@ export const defaultGates: Gates = {
   streamingToolExecution: true,
   toolResultBudget: true,
   microcompact: true,
+  cachedMicrocompact: false,
   contextCollapse: false,
   autocompact: true,
   reactiveCompact: true,
@@ -215,12 +218,15 @@ export interface QueryEngineConfig {
   readonly customSystemPrompt?: string;
   readonly appendSystemPrompt?: string;
   readonly userSpecifiedModel?: string;
+  /** For summaries in the background. Default: the newest Haiku, where the server has it. */
+  readonly smallModel?: string;
   readonly fallbackModel?: string;
   readonly thinkingConfig?: ThinkingConfig;
   readonly maxTurns?: number;
   readonly maxBudgetUsd?: number;
   readonly taskBudget?: { readonly total: number };
   readonly jsonSchema?: Readonly<Record<string, unknown>>;
+  /** Tells the host, too, what each request holds and why each call may run (level `info`). */
   readonly verbose?: boolean;
   readonly replayUserMessages?: boolean;
   /** A server of tools asks the person something. Absent: servers know that nobody answers. */

@@ -115,6 +115,7 @@ export interface Options {
   readonly appendSystemPrompt?: string;
   readonly taskBudget?: { readonly total: number };
   readonly thinking?: ThinkingConfig;
+  /** Tells, too, what each request holds and why each call may run (`informational`, `info`). */
   readonly verbose?: boolean;
 
   // ── ours ──
@@ -216,6 +217,9 @@ export async function configFromOptions(
     env,
     model,
     userSpecifiedModel,
+    ...(settings.smallModel === undefined
+      ? {}
+      : { smallModel: modelNamed(settings.smallModel, model) }),
     ...(options.fallbackModel === undefined
       ? {}
       : { fallbackModel: modelNamed(options.fallbackModel, model) }),
@@ -393,6 +397,7 @@ const gatesFrom = (settings: Settings): Partial<Gates> =>
   defined({
     autocompact: settings.autoCompactEnabled,
     reactiveCompact: settings.reactiveCompactEnabled,
+    cachedMicrocompact: settings.cachedMicrocompact,
     contextCollapse: settings.contextCollapse,
     emitToolUseSummaries: settings.emitToolUseSummaries,
   });

@@ -45,6 +45,7 @@ export const settingsSchema = withoutSlips({
   autoCompactWindow: positive.optional(),
   historySnip: z.looseObject({ maxMessages: positive }).optional(),
   reactiveCompactEnabled: z.boolean().optional(),
+  cachedMicrocompact: z.boolean().optional(),
   contextCollapse: z.boolean().optional(),
   emitToolUseSummaries: z.boolean().optional(),
   tokenBudget: positive.optional(),

@@ -39,6 +39,7 @@ export interface Settings {
   readonly autoCompactWindow?: number;
   readonly historySnip?: { readonly maxMessages: number };
   readonly reactiveCompactEnabled?: boolean;
+  readonly cachedMicrocompact?: boolean;
   readonly contextCollapse?: boolean;
   readonly emitToolUseSummaries?: boolean;
   readonly tokenBudget?: number;
