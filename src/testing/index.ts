@@ -4,6 +4,15 @@
  */
 export { COLLAPSE_MARK, SUMMARY_MARK } from './choose-reply.ts';
 export {
+  type Coverage,
+  type CoverOptions,
+  coverTransitions,
+  type Outcome,
+  type Outcomes,
+  type PathStep,
+  type TestPath,
+} from './cover-transitions.ts';
+export {
   type ParsedScript,
   parseScript,
   parseScriptText,

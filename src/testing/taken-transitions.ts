@@ -1,0 +1,89 @@
+/**
+ * Which transitions a machine takes: in a pure step, and in an actor that runs. The only file here
+ * that knows where XState 5 keeps them (`_transitions` of a microstep); a contract test holds it.
+ */
+import {
+  type AnyEventObject,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  type AnyStateNode,
+  type AnyTransitionDefinition,
+  createEmptyActor,
+  type InspectionEvent,
+} from 'xstate';
+
+/** `after stageMs`, `done snip`, `error snip`, `always`, or the type of the event. */
+export const eventName = ({ eventType, source }: AnyTransitionDefinition): string => {
+  if (eventType === '') return 'always';
+  const ofState = `.${source.id}`;
+  const type = eventType.endsWith(ofState) ? eventType.slice(0, -ofState.length) : eventType;
+  return type.replace(/^xstate\.(after|done|error)\.((actor|state)\.)?/, '$1 ');
+};
+
+/** A state by the way to it from the machine; the machine itself by its own id. */
+export const stateName = ({ id, machine }: AnyStateNode): string =>
+  id.startsWith(`${machine.id}.`) ? id.slice(machine.id.length + 1) : id;
+
+/** All transitions that start in a state, event by event, in the order in which they are tried. */
+export const transitionsOf = (
+  node: AnyStateNode,
+): readonly (readonly AnyTransitionDefinition[])[] =>
+  node.always ? [...node.transitions.values(), node.always] : [...node.transitions.values()];
+
+/** `<state> · <event> · <place in its list>`: the same for every copy of a machine. */
+export function transitionId(transition: AnyTransitionDefinition): string {
+  const { source } = transition;
+  const list = transitionsOf(source).find((one) => one.includes(transition)) ?? [];
+  return `${stateName(source)} · ${eventName(transition)} · ${list.indexOf(transition)}`;
+}
+
+/** The transitions of one microstep; of any other inspection event none. */
+export const takenIn = (event: InspectionEvent): readonly AnyTransitionDefinition[] =>
+  event.type === '@xstate.microstep' ? event._transitions.filter(isDrawn) : [];
+/** XState enters the first state by a transition that nobody has drawn. */
+const isDrawn = (transition: AnyTransitionDefinition) =>
+  transitionsOf(transition.source).some((list) => list.includes(transition));
+
+/** What one step has led to. */
+export interface Stepped<Snapshot = AnyMachineSnapshot> {
+  readonly after: Snapshot;
+  /** In the order in which they were taken: what an event causes, and what follows at once. */
+  readonly taken: readonly AnyTransitionDefinition[];
+}
+
+const nothing = () => {};
+
+/**
+ * Steps of a machine that runs nothing: no service starts, no timer runs, no action of a host is
+ * called. `assign` and all else that is pure happens.
+ */
+export function pureSteps<M extends AnyStateMachine>(machine: M) {
+  let taken: AnyTransitionDefinition[] = [];
+  const empty = createEmptyActor();
+  const see = (event: InspectionEvent) => {
+    taken.push(...takenIn(event));
+  };
+  const scope = {
+    self: empty,
+    logger: nothing,
+    id: '',
+    sessionId: 'x',
+    defer: nothing,
+    stopChild: nothing,
+    emit: nothing,
+    actionExecutor: nothing,
+    system: Object.assign(Object.create(empty.system), { _sendInspectionEvent: see }),
+  } as unknown as Parameters<M['transition']>[2];
+  type Snapshot = ReturnType<M['getInitialSnapshot']>;
+  const during = (step: () => AnyMachineSnapshot): Stepped<Snapshot> => {
+    taken = [];
+    const after = step() as Snapshot;
+    return { after, taken };
+  };
+  return {
+    /** The first snapshot, and what was taken to come to it. */
+    begin: (input?: unknown) => during(() => machine.getInitialSnapshot(scope, input as never)),
+    step: (snapshot: AnyMachineSnapshot, event: AnyEventObject) =>
+      during(() => machine.transition(snapshot, event, scope)),
+  };
+}
