@@ -8,8 +8,6 @@
  *
  * No context and no body of a request is ever in the list: those are fetched piece by piece.
  */
-import type { Chart } from './chart/chart.ts';
-
 /** Raised by any change that an older page could not read. */
 export const PROTOCOL = 1;
 
@@ -71,10 +69,51 @@ export const DIFF_OPS_MAX = 24;
 
 // ── the chart ──
 
-export type { Chart, ChartEdge, ChartNode } from './chart/chart.ts';
+/** A state of a chart. Ids are XState's: `query.sampling.streaming`. */
+export interface ChartNode {
+  readonly id: string;
+  readonly key: string;
+  readonly parent: string | null;
+  readonly type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
+  readonly initial: string | null;
+  readonly tags: readonly string[];
+  readonly description?: string;
+  /** Services that run while it is active. */
+  readonly invoke: readonly { readonly id: string; readonly src: string }[];
+  readonly entry: readonly string[];
+  readonly exit: readonly string[];
+}
 
-/** Names a chart: two machines with the same id have different keys. */
-export const chartKey = ({ id, hash }: Pick<Chart, 'id' | 'hash'>): string => `${id}@${hash}`;
+/** A transition of a chart, also one that has never been taken. */
+export interface ChartEdge {
+  /** `source|event|index`: index among the transitions of this state for this event. */
+  readonly id: string;
+  readonly source: string;
+  /** Itself when it has no target: then `targetless`. The first of several. */
+  readonly target: string;
+  readonly targetless: boolean;
+  /** XState's name of the event; '' for `always`. */
+  readonly event: string;
+  readonly kind: 'event' | 'always' | 'done' | 'error' | 'after';
+  /** The event in words: `after stageMs`, `snip failed`, `stage.done`. */
+  readonly label: string;
+  readonly guard?: string;
+  readonly actions: readonly string[];
+  readonly reenter: boolean;
+  /** From `meta.reason` and `meta.why`: why an iteration goes on or a query ends. */
+  readonly reason?: string;
+  readonly why?: string;
+  readonly description?: string;
+}
+
+/** A machine as it is drawn. Two machines with the same id have different keys. */
+export interface Chart {
+  /** `<machine id>@<hash of nodes and edges>`: the same chart, the same key, in every process. */
+  readonly key: string;
+  readonly id: string;
+  readonly nodes: readonly ChartNode[];
+  readonly edges: readonly ChartEdge[];
+}
 
 // ── the list of entries ──
 
@@ -98,7 +137,7 @@ export interface InstanceEntry extends EntryBase {
   /** For people: the prompt's first words, the agent's name and task, the machine's id. */
   readonly title: string;
   readonly parent: string | null;
-  /** `chartKey` of its machine; null for an actor that is no machine. */
+  /** `Chart.key`; null for an actor that is no machine. */
   readonly chart: string | null;
   readonly model?: string;
   readonly querySource?: string;
