@@ -218,8 +218,6 @@ export interface QueryEngineConfig {
   readonly customSystemPrompt?: string;
   readonly appendSystemPrompt?: string;
   readonly userSpecifiedModel?: string;
-  /** For summaries in the background. Default: the newest Haiku, where the server has it. */
-  readonly smallModel?: string;
   readonly fallbackModel?: string;
   readonly thinkingConfig?: ThinkingConfig;
   readonly maxTurns?: number;
@@ -242,6 +240,8 @@ export interface QueryEngineConfig {
 
   // ── beside the seed ──
   readonly model: ModelAccess;
+  /** For summaries in the background. Default: the newest Haiku, where the server has it. */
+  readonly smallModel?: string;
   readonly sessionId?: string;
   readonly resumed?: ResumedSession;
   /** Where sessions are kept. Default: files below `home`. */
@@ -279,6 +279,8 @@ export interface QueryEngineConfig {
   /** Instructions for kinds of work, of which the model sees one line each. */
   readonly skills?: readonly Skill[];
   readonly mcpToolMs?: number;
+  /** What was found odd while the options were read: told with the first turn. */
+  readonly startWarnings?: readonly string[];
   /** A look at the settings files before each turn: a change may tighten, never loosen. */
   readonly refreshSettings?: () => Promise<Refreshed>;
   /** Keeps answers whose destination is a settings file. @returns what was not kept, and why. */

@@ -5,7 +5,7 @@
 import type { MessageRef } from '../machines/state.ts';
 import type { Line } from '../services/as-actor.ts';
 import type { LogMessage } from '../services/messages.ts';
-import type { CallModel, ModelEvent, Usage } from '../services/model/types.ts';
+import type { CallModel, ModelEvent, ModelRequest, Usage } from '../services/model/types.ts';
 import { announcedDeadlineMs } from '../services/tools/executor/index.ts';
 import type { ToolInput } from '../services/tools/tool.ts';
 import type { SDKStatus } from './config.ts';
@@ -26,6 +26,7 @@ export async function converse(
   const request = requestOf(scope.session, state, signal);
   const begun = new Set<string>();
   noteRequest(scope.session, state);
+  explain(request, state.history.tokens, scope);
   try {
     for await (const event of callModel(request)) {
       if (event.type === 'raw' && event.messageUuid !== undefined) begun.add(event.messageUuid);
@@ -39,6 +40,16 @@ export async function converse(
     scope.turn.apiMs += performance.now() - startedAt;
     tellStatus(null, scope);
   }
+}
+
+/** Sizes as the chart judges them. */
+function explain(
+  { model, messages, tools, maxTokens }: ModelRequest,
+  tokens: number,
+  scope: QueryScope,
+): void {
+  const size = `${messages.length} messages of about ${tokens} tokens, ${tools.length} tools`;
+  scope.explain(`request to ${model}: ${size}, at most ${maxTokens} tokens back`);
 }
 
 const tellStatus = (status: SDKStatus, scope: QueryScope): void =>

@@ -6,14 +6,17 @@ import type { QueryEvent, ToolCommand } from '../machines/events.ts';
 import type { QueryState } from '../machines/state.ts';
 import type { Ask, Line } from '../services/as-actor.ts';
 import { modelFacts } from '../services/model/model-table.ts';
+import { CONTEXT_COLLAPSE } from '../services/features.ts';
 import type { CallModel } from '../services/model/types.ts';
 import { createReadGuard, hiddenPlaces } from '../services/permissions/read-guard.ts';
 import { suggestionsFor } from '../services/permissions/suggestions.ts';
 import { applyUpdates } from '../services/permissions/updates.ts';
 import { pass } from '../services/preprocess/stage.ts';
+import { drainNothing } from '../services/recovery/drain-collapses.ts';
 import { amended, StreamingToolExecutor } from '../services/tools/executor/index.ts';
 import type { ToolContext } from '../services/tools/tool.ts';
 import type { QueryConfig } from './config.ts';
+import { contextCollapse } from './context-collapse.ts';
 import { modelLimits } from './query-limits.ts';
 import type { QueryScope } from './query-scope.ts';
 import type { Session } from './session.ts';
@@ -53,6 +56,8 @@ export function productionDeps(
 ): QueryDeps {
   const { gates } = config;
   const { session } = scope;
+  const collapsing =
+    CONTEXT_COLLAPSE && gates.contextCollapse ? contextCollapse(session, services) : undefined;
   return {
     callModel: services.callModel,
     toolResultBudget: withSpending(
@@ -61,10 +66,10 @@ export function productionDeps(
     ),
     snip: services.snip,
     microcompact: gates.microcompact ? services.microcompact : pass,
-    collapse: pass,
+    collapse: collapsing?.collapse ?? pass,
     autocompact: gates.autocompact ? services.autocompact : pass,
     legalize: withSpending(session, services.legalize),
-    drainCollapses: services.drainCollapses,
+    drainCollapses: collapsing?.drain ?? drainNothing,
     stripMedia: services.stripMedia,
     reactiveCompact: gates.reactiveCompact
       ? services.reactiveCompact
@@ -151,6 +156,7 @@ export function toolExecutor(
         suggestionsFor(tool, input, { cwd: session.cwd, home: homeOf(session) }),
       onPermissionUpdates: (updates) => update(scope, updates),
       onDenied: (denial) => scope.onDenied(denial),
+      onPermitted: (name, because) => scope.explain(`${name} may run: ${because}`),
       onInterrupt: () => scope.interrupt(),
       onWarning: (text) => scope.warn(text),
       onProgress: (tool_use_id, tool_name, elapsed, gist) =>

@@ -245,6 +245,7 @@ export async function configFromOptions(
     memoryPaths: written.memoryPaths,
     skills: written.skills,
     readsNested: sources.includes('project') && !options.bare,
+    startWarnings: missingFolders(permissions.additionalDirectories),
     ...windowFrom(options, settings, environment),
   };
 }
@@ -342,6 +343,12 @@ function folderNamed(cwd: string): string {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(folder);
   throw new UsageError(`working folder ${folder} does not exist or is no folder`);
 }
+
+/** They may still be made; but a slip in a path should not look like an open folder. */
+const missingFolders = (folders: readonly string[]): readonly string[] =>
+  folders
+    .filter((folder) => !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    .map((folder) => `additional folder ${folder} does not exist or is no folder: check the path`);
 
 /** What watches over a session while it runs: its settings, its fence, what is kept of answers. */
 function guardsOf(

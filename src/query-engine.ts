@@ -33,6 +33,7 @@ import { tellFailure } from './failure-hooks.ts';
 import { initMessage } from './init-message.ts';
 import { journalNotices } from './journal-notices.ts';
 import { type OfferedServers, offeredServers, type ServerReport } from './offered-servers.ts';
+import { originalsOf, unfolded } from './originals.ts';
 import { OutputQueue, progressKey } from './output-queue.ts';
 import { acceptPrompt, type ProcessedInput } from './process-user-input.ts';
 import { admitLeft } from './prompt-hooks.ts';
@@ -76,7 +77,7 @@ export class QueryEngine {
   readonly #session: Session;
   readonly #servers: OfferedServers;
   /** Warnings that came while no turn could show them. */
-  #untold: string[] = [];
+  readonly #untold: string[];
   #history: Cursor;
   #abortController: AbortController;
   readonly #permissionDenials: PermissionDenial[] = [];
@@ -103,6 +104,7 @@ export class QueryEngine {
 
   constructor(config: QueryEngineConfig) {
     this.#config = config;
+    this.#untold = [...(config.startWarnings ?? [])];
     this.sessionId = config.sessionId ?? randomUUID();
     this.#abortController = new AbortController();
     this.#session = openSession(config, this.sessionId, VERSION, () => this.#tools());
@@ -123,7 +125,16 @@ export class QueryEngine {
 
   /** The seed's `mutableMessages`: what stands, oldest first. */
   get messages(): readonly LogMessage[] {
-    return this.#session.log.at(this.#history.head);
+    return unfolded(this.#session, this.#session.log.at(this.#history.head));
+  }
+
+  /**
+   * The messages that the model reads a summary of, word for word. Reading them changes nothing.
+   * @param id as `context_edit` names it in `collapse_ids`.
+   * @returns `undefined` when there is none of this name, or a compaction has taken its messages.
+   */
+  expandCollapse(id: string): readonly LogMessage[] | undefined {
+    return originalsOf(this.#session, id);
   }
 
   /** Servers of tools, as they are now. */

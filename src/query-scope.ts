@@ -49,6 +49,11 @@ export class QueryScope {
   readonly #broken = new Set<string>();
   /** To the chart, while the executor lives. */
   tellChart: (event: QueryEvent) => void = () => {};
+  /**
+   * Work beside the chart. The end of the query aborts it, and waits for its last words: what it
+   * has used belongs to the turn's result. Set when the chart runs; before, nothing is begun.
+   */
+  beside: (work: (signal: AbortSignal) => Promise<void>) => void = () => {};
 
   constructor(parts: ScopeParts) {
     this.session = parts.session;
@@ -120,6 +125,12 @@ export class QueryScope {
 
   warn(content: string): void {
     this.system({ subtype: 'informational', level: 'warning', content });
+  }
+
+  /** What is left out unless the host wants to look into it (`verbose`). */
+  explain(content: string): void {
+    if (!this.session.config.verbose) return;
+    this.system({ subtype: 'informational', level: 'info', content });
   }
 
   /** Takes back a message, or the deltas under its uuid. Nothing is said of what was never shown. */

@@ -100,9 +100,13 @@ function optionsOf(flags: Flags, cwd: string): Options {
     ...(flags.strictMcpConfig && { strictMcpConfig: true }),
     ...(!flags.sessionPersistence && { persistSession: false }),
     ...(flags.bare && { bare: true }),
-    ...(flags.verbose && { verbose: true }),
+    // Hosts of the protocol pass it always: there it says no more than that the stream is complete.
+    ...(flags.verbose && !isStream(flags) && { verbose: true }),
   };
 }
+
+const isStream = ({ inputFormat, outputFormat }: Flags): boolean =>
+  [inputFormat, outputFormat].includes('stream-json');
 
 function toolsOf(names: readonly string[]): NonNullable<Options['tools']> {
   return names.length === 1 && names[0] === 'default'

@@ -204,7 +204,7 @@ function makeCommand(): Command {
   add('--strict-mcp-config', 'only the servers of --mcp-config, never a .mcp.json');
   add('--no-session-persistence', 'write no transcript');
   add('--bare', 'for scripts: no waiting for the disk, no memory files');
-  add('--verbose', 'accepted for other programs; stream-json is always complete');
+  add('--verbose', 'text: the turn on stderr; json: all messages; stream-json is always complete');
   add('-d, --debug', 'say on stderr what is ignored');
   for (const name of [...ignoredFlags, ...Object.keys(refusedFlags)]) {
     command.addOption(new Option(`--${name} <value>`).hideHelp());

@@ -6,7 +6,7 @@ import type { SDKMessage } from '../wire.ts';
 import { type CliContext, closeEngine, exitCodes, PROMPT_BYTES_MAX } from './context.ts';
 import type { OutputFormat } from './flags.ts';
 import { startHeartbeat } from './heartbeat.ts';
-import { printable } from './printable.ts';
+import { type Printer, printerFor, type Result } from './printer.ts';
 import { watchSignals } from './signals.ts';
 import { readAll } from './stdin-lines.ts';
 
@@ -24,8 +24,6 @@ export interface PrintParts {
   readonly options: Options;
   readonly mcpServers: Readonly<Record<string, unknown>>;
 }
-
-type Result = Extract<SDKMessage, { type: 'result' }>;
 
 /** @returns the exit code. @throws UsageError before anything is sent or written. */
 export async function runPrint(parts: PrintParts, context: CliContext): Promise<number> {
@@ -47,8 +45,9 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
     parts.outputFormat === 'stream-json' ? startHeartbeat(context.out) : () => {};
   try {
     const messages = turnsOf(engine, prompt, finishes);
-    const result = await runTurn(messages, parts.outputFormat, context);
-    await printResult(result, parts.outputFormat, context);
+    const isVerbose = parts.options.verbose === true;
+    const printer = printerFor(parts.outputFormat, isVerbose, context);
+    const result = await runTurn(messages, printer, context);
     await context.out.flush();
     const isLost = context.out.gone.aborted;
     if (isLost) context.warn(`the output was lost: ${String(context.out.gone.reason)}`);
@@ -71,32 +70,17 @@ async function* turnsOf(engine: QueryEngine, prompt: string | undefined, finishe
 
 async function runTurn(
   messages: AsyncIterable<SDKMessage>,
-  format: OutputFormat,
+  printer: Printer,
   { out }: CliContext,
 ): Promise<Result | undefined> {
   let result: Result | undefined;
   for await (const message of messages) {
     if (message.type === 'result') result = message;
-    if (format === 'stream-json') await out.write(message);
+    await printer.hear(message);
     if (out.gone.aborted) break;
   }
+  await printer.end?.(result);
   return result;
-}
-
-/** Text: the answer and nothing else on stdout; what went wrong is for stderr. */
-async function printResult(
-  result: Result | undefined,
-  format: OutputFormat,
-  { out, warn }: CliContext,
-): Promise<void> {
-  if (!result || format === 'stream-json') return;
-  if (format === 'json') return out.write(result);
-  if (result.is_error) {
-    const causes = result.errors.filter((error) => error.trim() !== '');
-    return warn(`${result.terminal_reason}: ${causes.join('; ') || 'the turn failed'}`);
-  }
-  const text = out.isTTY ? printable(result.result) : result.result;
-  await out.writeText(`${text}\n`);
 }
 
 /** The argument, then what was piped in. */

@@ -41,7 +41,7 @@ export const configFields: Readonly<Record<string, Shown>> = {
   maxBudgetUsd: [fields, 'maxTurns, maxBudgetUsd'],
   taskBudget: [fields, 'taskBudget: told'],
   jsonSchema: [fields, 'jsonSchema: the answer'],
-  verbose: [fields, 'verbose: changes nothing'],
+  verbose: [fields, 'verbose: what each request'],
   replayUserMessages: [fields, 'replayUserMessages, includePartialMessages'],
   handleElicitation: ['test/services/mcp/elicitation.test.ts', 'handleElicitation: asked by'],
   includePartialMessages: [fields, 'replayUserMessages, includePartialMessages'],

@@ -66,6 +66,8 @@ export interface ExecutorDeps {
   readonly concurrencyMax?: number;
   readonly ledger?: Ledger;
   onDenied(denial: PermissionDenial): void;
+  /** A call may run, and why nobody stands in its way. */
+  readonly onPermitted?: (name: string, because: string) => void;
   /** A person said no and wants the whole query to stop. Called after the call was answered. */
   onInterrupt(): void;
   onWarning(text: string): void;

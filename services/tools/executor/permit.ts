@@ -72,6 +72,7 @@ export async function permit(call: ReadyCall, deps: ExecutorDeps, asking: Asking
     const { isDenial, interrupts } = decision;
     return stop(decision.answer, { isDenial, interrupts });
   }
+  deps.onPermitted?.(call.tool.name, decision.because);
   const isEdited = edited.isEdited || decision.isEdited;
   return { kind: 'run', contexts, input: decision.input, isEdited };
 }
@@ -118,7 +119,12 @@ export async function parseInput(tool: Tool, input: unknown): Promise<ParsedInpu
 }
 
 type Decision =
-  | { readonly kind: 'yes'; readonly input: ToolInput; readonly isEdited: boolean }
+  | {
+      readonly kind: 'yes';
+      readonly input: ToolInput;
+      readonly isEdited: boolean;
+      readonly because: string;
+    }
   | {
       readonly kind: 'no';
       readonly answer: Answer;
@@ -141,22 +147,27 @@ async function decide(
   switch (judged.behavior) {
     case 'deny': // by a rule: no hook lifts it
       if (hook?.decision === 'allow' && judged.isUnasked === true) {
-        return { kind: 'yes', input: call.input, isEdited: false };
+        return unedited(call, hookSaid(hook.reason));
       }
       return no(judged.message, judged.interrupt);
     case 'allow': {
       const edited = await edit(call, judged.updatedInput, 'a permission rule');
       if (!edited.ok) return { ...edited, kind: 'no', isDenial: false, interrupts: false };
-      if (hook?.decision !== 'ask') return { kind: 'yes', ...edited };
+      if (hook?.decision !== 'ask') return { kind: 'yes', ...edited, because: judged.because };
       return ask({ ...call, input: edited.input }, deps, hook.reason || 'a hook asks', asking);
     }
     case 'ask':
       if (hook?.decision === 'allow' && judged.isFirm !== true) {
-        return { kind: 'yes', input: call.input, isEdited: false };
+        return unedited(call, hookSaid(hook.reason));
       }
       return ask(call, deps, judged.because, asking);
   }
 }
+
+const unedited = ({ input }: ReadyCall, because: string): Decision => ({
+  ...{ kind: 'yes', isEdited: false, input, because },
+});
+const hookSaid = (reason: string | undefined) => reason || 'a hook allows it';
 
 /**
  * Fails closed: a judge that cannot judge has said no. The final answer in a wanted shape is no act
@@ -203,10 +214,12 @@ async function ask(
   const edited = await edit(call, answer.updatedInput, 'the host');
   if (!edited.ok) return { ...edited, kind: 'no', isDenial: false, interrupts: false };
   if (!edited.isEdited || sameJson(edited.input, call.input)) {
-    return { kind: 'yes', input: call.input, isEdited: false };
+    return unedited(call, 'who was asked allows it');
   }
   const again = await judge({ ...call, input: edited.input }, deps);
-  return again.behavior === 'deny' ? no(again.message) : { kind: 'yes', ...edited };
+  return again.behavior === 'deny'
+    ? no(again.message)
+    : { kind: 'yes', ...edited, because: 'who was asked allows it, edited' };
 }
 
 /** Hosts often hand back the input that they were shown: that is no edit. */

@@ -42,7 +42,6 @@ describe('flags of the official SDK', () => {
       debug: false,
       options: {
         cwd: '/w',
-        verbose: true,
         thinking: { type: 'adaptive' },
         maxTurns: 3,
         maxBudgetUsd: 0.5,

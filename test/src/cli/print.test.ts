@@ -43,6 +43,42 @@ describe('-p', () => {
     ]);
   });
 
+  it('--verbose, text: the turn on stderr, and still only the answer on stdout', async () => {
+    box = await openCliBox({ replies: [callTool('Bash', { command: 'pwd' }), say('here')] });
+    const run = await box.run(['-p', 'where', '--verbose', '--allowedTools=Bash', model]);
+    expect(run).toMatchObject({ stdout: 'here\n', code: 0 });
+    expect(run.stderr).toMatch(/Bash may run: [\s\S]*next_turn[\s\S]*completed/);
+  });
+
+  it('--verbose, json: one array of all messages, the result last', async () => {
+    box = await openCliBox({ replies: [say('printed answer')] });
+    const run = await box.run(['-p', 'say it', '--output-format=json', '--verbose', model]);
+    const all = JSON.parse(run.stdout) as { type: string; subtype?: string }[];
+    expect(all[0]).toMatchObject({ type: 'system', subtype: 'init' });
+    expect(all.at(-1)).toMatchObject({ type: 'result', result: 'printed answer' });
+  });
+
+  it('--verbose, stream-json: nothing is added, for hosts pass it always', async () => {
+    box = await openCliBox({ replies: [say('ok')] });
+    const run = await box.run(['-p', 'say it', '--output-format=stream-json', '--verbose', model]);
+    expect(run.stdout).not.toContain('"informational"');
+  });
+
+  it('a server of tools that cannot be reached is said on stderr', async () => {
+    box = await openCliBox({ replies: [say('ok')] });
+    const servers = JSON.stringify({ gone: { type: 'http', url: 'http://127.0.0.1:9/mcp' } });
+    const run = await box.run(['-p', 'say it', '--mcp-config', servers, model]);
+    expect(run).toMatchObject({ stdout: 'ok\n', code: 0 });
+    expect(run.stderr).toMatch(/MCP server gone cannot be used: /);
+  });
+
+  it('a folder of --add-dir that there is not is said on stderr', async () => {
+    box = await openCliBox({ replies: [say('ok')] });
+    const run = await box.run(['-p', 'say it', '--add-dir', 'nowhere', model]);
+    expect(run).toMatchObject({ stdout: 'ok\n', code: 0 });
+    expect(run.stderr).toMatch(/additional folder \S+nowhere does not exist/);
+  });
+
   it('stream-json: every message, the result last', async () => {
     box = await openCliBox({ replies: [say('printed answer')] });
     const run = await box.run(['-p', 'say it', '--output-format=stream-json', '--verbose', model]);

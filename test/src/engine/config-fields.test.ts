@@ -173,13 +173,22 @@ it('setSDKStatus: what a status line may show', async () => {
   expect(seen).toEqual(['requesting', null]);
 });
 
-it('verbose: changes nothing, for the host hears everything in any case', async () => {
-  const story = { script: hello } as const;
+it('verbose: what each request holds, and why each call may run; the work is the same', async () => {
+  const story = {
+    script: { replies: [callTool('Bash', { command: 'echo seen' }), say('done')] },
+  };
   const [quiet, loud] = [
     await tell(story),
     await tell({ ...story, config: () => ({ verbose: true }) }),
   ];
-  expect(loud.lines).toEqual(quiet.lines);
+  const isExtra = (line: string) => line.startsWith('info ');
+  expect(quiet.lines.filter(isExtra)).toEqual([]);
+  expect(loud.lines.filter((line) => !isExtra(line))).toEqual(quiet.lines);
+  expect(loud.lines.filter(isExtra)).toEqual([
+    expect.stringMatching(/^info request to claude-sonnet-4-5: 1 messages of about \d+ tokens, /),
+    expect.stringMatching(/^info Bash may run: /),
+    expect.stringMatching(/^info request to claude-sonnet-4-5: 3 messages of about \d+ tokens, /),
+  ]);
 });
 
 it('cwd: a value; the folder of the process does not change', async () => {

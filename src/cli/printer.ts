@@ -1,0 +1,76 @@
+/** What becomes of the messages of a turn on stdout and stderr, by the format that was asked for. */
+import type { SDKMessage } from '../wire.ts';
+import type { CliContext } from './context.ts';
+import type { OutputFormat } from './flags.ts';
+import { printable } from './printable.ts';
+import { emptyView, showMessage } from './view.ts';
+
+export type Result = Extract<SDKMessage, { type: 'result' }>;
+
+export interface Printer {
+  hear(message: SDKMessage): Promise<void>;
+  /** After the last message, when something was asked. */
+  end?(result: Result | undefined): Promise<void>;
+}
+
+export function printerFor(format: OutputFormat, isVerbose: boolean, context: CliContext): Printer {
+  switch (format) {
+    case 'stream-json':
+      return { hear: (message) => context.out.write(message) };
+    case 'json':
+      return isVerbose ? allAsJson(context) : resultAsJson(context);
+    case 'text':
+      return isVerbose ? turnOnStderr(context) : answerOnly(context);
+  }
+}
+
+const resultAsJson = ({ out, warn }: CliContext): Printer => ({
+  hear: async (message) => tellWarning(message, warn),
+  end: async (result) => result && out.write(result),
+});
+
+/** One array: a reader of JSON has the whole turn, the result last. */
+function allAsJson({ out }: CliContext): Printer {
+  const all: SDKMessage[] = [];
+  return {
+    hear: async (message) => {
+      all.push(message);
+    },
+    end: () => out.write(all),
+  };
+}
+
+/** The answer and nothing else on stdout; what went wrong is for stderr. */
+const answerOnly = (context: CliContext): Printer => ({
+  hear: async (message) => tellWarning(message, context.warn),
+  end: (result) => printAnswer(result, context),
+});
+
+/** The same on stdout, and beside it what happens, as it happens. */
+function turnOnStderr(context: CliContext): Printer {
+  let view = emptyView;
+  return {
+    hear: async (message) => {
+      const [next, text] = showMessage(view, message, { isColored: false, isVerbose: true });
+      view = next;
+      process.stderr.write(text);
+    },
+    end: (result) => printAnswer(result, context),
+  };
+}
+
+async function printAnswer(result: Result | undefined, { out, warn }: CliContext): Promise<void> {
+  if (!result) return;
+  if (result.is_error) {
+    const causes = result.errors.filter((error) => error.trim() !== '');
+    return warn(`${result.terminal_reason}: ${causes.join('; ') || 'the turn failed'}`);
+  }
+  const text = out.isTTY ? printable(result.result) : result.result;
+  await out.writeText(`${text}\n`);
+}
+
+/** A server that is not there, a folder that counts for nothing: silence would look like success. */
+function tellWarning(message: SDKMessage, warn: (text: string) => void): void {
+  const isWarning = message.type === 'system' && message.subtype === 'informational';
+  if (isWarning && message.level === 'warning') warn(message.content);
+}
