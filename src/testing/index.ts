@@ -4,6 +4,12 @@
  */
 export { COLLAPSE_MARK, SUMMARY_MARK } from './choose-reply.ts';
 export {
+  type AppliedEdit,
+  CONTEXT_EDITING_BETA,
+  type EditedRequest,
+  editContext,
+} from './context-editing.ts';
+export {
   type Coverage,
   type CoverOptions,
   coverTransitions,

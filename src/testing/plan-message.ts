@@ -14,6 +14,8 @@ interface MessageFacts {
   readonly model: string;
   /** Input and cache tokens of the request. */
   readonly usage: UsageFields;
+  /** What the request's context editing has left out; `undefined`: it has asked for none. */
+  readonly contextManagement?: JsonObject | undefined;
   /** Makes the id of a tool call that has none. */
   readonly nextToolUseId: () => string;
 }
@@ -28,6 +30,7 @@ export interface WholeMessage {
   readonly stop_reason: string;
   readonly stop_sequence: null;
   readonly usage?: UsageFields;
+  readonly context_management?: JsonObject;
 }
 
 export type Plan =
@@ -71,7 +74,9 @@ function undisturbed(
   const { id, type, role, model, stop_sequence } = message;
   const head = { id, type, role, model, content: [], stop_reason: null, stop_sequence };
   const start = usage.start ? { usage: usage.start } : {};
-  const final = usage.final ? { usage: usage.final } : {};
+  const { context_management } = message;
+  const edited = context_management ? { context_management } : {};
+  const final = { ...(usage.final ? { usage: usage.final } : {}), ...edited };
   const delta = { stop_reason: message.stop_reason, stop_sequence, ...reply.stopDetails };
   return [
     { place: 'headers' },
@@ -136,6 +141,7 @@ export function planMessage(reply: MessageReply, facts: MessageFacts): Plan {
     stop_sequence: null,
     ...reply.stopDetails,
     ...(usage.final && { usage: usage.final }),
+    ...(facts.contextManagement && { context_management: facts.contextManagement }),
   };
   let stream = undisturbed(reply, blocks, message, usage);
   for (const { after, waitMs, event, raw } of reply.inserts ?? []) {

@@ -203,6 +203,10 @@ export const scriptSchema = z
       .meta({ description: 'Refuse what the API would; default true.' }),
     window: z.int().min(1).exactOptional().meta({ description: 'Tokens of context.' }),
     cacheableTokensMin: count.exactOptional(),
+    contextEditing: z
+      .enum(['refuse', 'ignore'])
+      .exactOptional()
+      .meta({ description: 'A server that edits no contexts.' }),
     imagesMax: count.exactOptional(),
   })
   .meta({ title: 'A script of the scripted Messages API server' });

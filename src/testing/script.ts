@@ -307,6 +307,11 @@ export interface Script {
   readonly window?: number;
   /** Prefixes below this are not cached. Default: 1,024. */
   readonly cacheableTokensMin?: number;
+  /**
+   * A server that edits no contexts: `refuse` answers 400 to the field, `ignore` takes no notice of
+   * it, as gateways do. Default: it edits them, as the API does.
+   */
+  readonly contextEditing?: 'refuse' | 'ignore';
   /** Images per request (rule S12). Default: 100. */
   readonly imagesMax?: number;
 }

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ReplyChooser } from './choose-reply.ts';
+import { editContext } from './context-editing.ts';
 import {
   BODY_BYTES_MAX,
   bodyOf,
@@ -289,6 +290,9 @@ class LoopbackServer implements ScriptedServer {
     }
     const violations = this.#violationsOf(request);
     if (violations.length > 0) return this.#refuse(exchange, violations);
+    if (body.context_management !== undefined && this.#script.contextEditing === 'refuse') {
+      return this.#sendReply(NO_CONTEXT_EDITING, exchange, purpose);
+    }
     this.#taken.set(purpose, request.n + 1);
     return this.#answer(await this.#chooser.take(request), request, exchange);
   }
@@ -311,16 +315,25 @@ class LoopbackServer implements ScriptedServer {
     return this.#options.purposeOf?.(body) ?? 'loop';
   }
 
-  #violationsOf({ body, bytes }: ReceivedRequest): Violation[] {
+  #violationsOf({ bytes, headers, ...request }: ReceivedRequest): Violation[] {
     const { window, imagesMax } = this.#script;
+    const body = this.#understood(request.body);
     const found = checkRequest(body, {
       memory: this.#memory,
       bytes,
+      betas: (headers['anthropic-beta'] ?? '').split(',').map((name) => name.trim()),
       ...(window === undefined ? {} : { windowTokens: window }),
       ...(imagesMax === undefined ? {} : { imagesMax }),
     });
     const strict = this.#options.strict ?? this.#script.strict ?? true;
     return strict ? found : found.filter(({ rule }) => rule === 'S15');
+  }
+
+  /** Without what this server takes no notice of. */
+  #understood(body: RequestBody): RequestBody {
+    if (this.#script.contextEditing !== 'ignore') return body;
+    const { context_management: _unknown, ...known } = body;
+    return known;
   }
 
   /** In the API's words: 413 for bytes, 400 for the rest; the window only if all else is well. */
@@ -349,10 +362,12 @@ class LoopbackServer implements ScriptedServer {
     if (reply.kind !== 'message') return this.#sendReply(reply, exchange, request.purpose);
     await wait(reply.headersDelayMs ?? 0, exchange.signal);
     if (exchange.signal.aborted) return;
+    const { body, applied } = editContext(this.#understood(request.body));
     const plan = planMessage(reply, {
       id: `msg_scripted_${++this.#messages}`,
-      model: String(request.body.model),
-      usage: { ...this.#cache.account(request.body, this.#nowMs()) },
+      model: String(body.model),
+      usage: { ...this.#cache.account(body, this.#nowMs()) },
+      contextManagement: applied && { applied_edits: applied },
       nextToolUseId: () => `toolu_scripted_${++this.#toolUses}`,
     });
     if (!plan.ok) return this.#scriptError(exchange, `${plan.field}: ${plan.problem}`);
@@ -451,7 +466,8 @@ class LoopbackServer implements ScriptedServer {
   async #answerCount(bytes: Buffer, exchange: Exchange): Promise<void> {
     const body = parsedBody(bytes);
     if (!body) return this.#refuse(exchange, [NOT_JSON]);
-    const reply: number | CountReply = this.#script.countTokens ?? tokensOfRequest(body);
+    const read = editContext(this.#understood(body)).body;
+    const reply: number | CountReply = this.#script.countTokens ?? tokensOfRequest(read);
     if (typeof reply !== 'number') return this.#sendReply(reply, exchange);
     sendJson(exchange, 200, { input_tokens: reply });
   }
@@ -477,6 +493,12 @@ class LoopbackServer implements ScriptedServer {
 const SHOWN_VIOLATIONS_MAX = 3;
 const OVERLOADED = { type: 'overloaded_error', message: 'Overloaded' };
 const NO_KEY = httpError(401, 'authentication_error', 'x-api-key header is required');
+/** What the API says of a field that it does not know. */
+const NO_CONTEXT_EDITING = httpError(
+  400,
+  'invalid_request_error',
+  'context_management: Extra inputs are not permitted',
+);
 const NOT_JSON: Violation = {
   rule: 'S10',
   path: '',

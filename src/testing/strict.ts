@@ -2,6 +2,7 @@
  * What the Messages API refuses, one small function per rule. The scripted server applies them to
  * every request; `checkRequest` is for tests of anything that makes requests.
  */
+import { CONTEXT_EDITING_BETA, editContext } from './context-editing.ts';
 import { imageFacts } from './image-facts.ts';
 import { isObject, type JsonObject, recordsIn } from './json.ts';
 import { pdfPages } from './pdf-pages.ts';
@@ -19,6 +20,8 @@ export interface StrictContext {
   readonly windowTokens?: number;
   /** Default: 100. */
   readonly imagesMax?: number;
+  /** Betas that the request asks for by its header. Without it they are not checked. */
+  readonly betas?: readonly string[];
 }
 
 /** What a rule says about a request: where, and what is wrong there. */
@@ -372,7 +375,7 @@ function* bodySize({ body }: RequestView, context: StrictContext): Iterable<Find
 
 function* fitsWindow({ body }: RequestView, context: StrictContext): Iterable<Finding> {
   if (context.windowTokens === undefined) return;
-  const tokens = tokensOfRequest(body);
+  const tokens = tokensOfRequest(editContext(body).body);
   if (tokens <= context.windowTokens) return;
   // Word by word what the API says: clients know it by its text alone.
   const message = `prompt is too long: ${tokens} tokens > ${context.windowTokens} maximum`;
@@ -381,13 +384,16 @@ function* fitsWindow({ body }: RequestView, context: StrictContext): Iterable<Fi
 
 const THINKING_TOKENS_MIN = 1_024;
 
-function* knownFields({ body }: RequestView): Iterable<Finding> {
+function* knownFields({ body }: RequestView, { betas }: StrictContext): Iterable<Finding> {
   const { model, max_tokens: cap, messages, thinking } = body;
   if (typeof model !== 'string' || model === '') yield { path: 'model', message: 'is missing' };
   if (typeof cap !== 'number' || !Number.isInteger(cap) || cap < 1) {
     yield { path: 'max_tokens', message: `${JSON.stringify(cap)} is no count of tokens` };
   }
   if (!Array.isArray(messages)) yield { path: 'messages', message: 'is no list' };
+  if (body.context_management !== undefined && betas?.includes(CONTEXT_EDITING_BETA) === false) {
+    yield { path: 'context_management', message: 'Extra inputs are not permitted' };
+  }
   if (!isObject(thinking) || thinking.type !== 'enabled') return;
   const budget = Number(thinking.budget_tokens);
   const path = 'thinking.budget_tokens';
