@@ -26,6 +26,7 @@ import { createStripMedia } from '../services/recovery/strip-media.ts';
 import { fileStateOf } from '../services/tools/files/index.ts';
 import { todosOf } from '../services/tools/todos.ts';
 import type { QueryDeps } from './deps.ts';
+import { namesBehind } from './originals.ts';
 import { requestOf } from './request-maker.ts';
 import { bill, type Session } from './session.ts';
 
@@ -100,6 +101,7 @@ function lightStages(
             session.snipRequest = undefined;
             return snipRequest;
           },
+          namesOf: (message) => namesBehind(session, message),
           onSnipped: (snipped) => transcript.note('snip', { ...snipped }),
           uuid: session.uuid,
           now: () => session.now().getTime(),
@@ -147,7 +149,7 @@ function noteTaskBudget(session: Session, { preTokens }: Compaction): void {
 }
 
 /** Instructions that were appended went with the rest: they are read again where they hold. */
-function forgetNested({ loadedNestedMemoryPaths, config }: Session): void {
+export function forgetNested({ loadedNestedMemoryPaths, config }: Session): void {
   loadedNestedMemoryPaths.clear();
   for (const path of config.memoryPaths ?? []) loadedNestedMemoryPaths.add(path);
 }
@@ -206,7 +208,7 @@ function replacementsOf({ config }: Session): ContentReplacementState {
 const neverAborted = new AbortController().signal;
 
 /** The model's, or the host's own where it is smaller. */
-const windowsOf =
+export const windowsOf =
   ({ config }: Session) =>
   (name: string) => {
     const { contextWindowTokens, outputTokensMax } = modelFacts(name);

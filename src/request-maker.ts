@@ -1,5 +1,5 @@
 /** From the chart's state to the request that it stands for. */
-import { outputCap, type QueryState } from '../machines/state.ts';
+import { type Cursor, outputCap, type QueryState } from '../machines/state.ts';
 import type { MessageLog } from '../services/message-log.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { ModelRequest, ThinkingConfig } from '../services/model/types.ts';
@@ -44,6 +44,30 @@ export function noteRequest(session: Session, state: QueryState): void {
   const isRewritten = lastRequest !== undefined && lastRequest.chain !== chainOf(head);
   const anchorCount = isRewritten ? lastRequest.count : lastRequest?.anchorCount;
   session.lastRequest = { chain: chainOf(head), count, head, anchorCount };
+}
+
+/**
+ * Messages of the past have become one each: what was counted is counted anew. The next collapse
+ * begins behind these, so a cache breakpoint is kept at their end.
+ * @param places of what was replaced, in the history before, in order.
+ */
+export function noteCollapsed(
+  session: Session,
+  { head }: Cursor,
+  places: readonly { readonly from: number; readonly to: number }[],
+): void {
+  const { lastRequest } = session;
+  if (!lastRequest) return;
+  const countAt = (count: number) =>
+    places
+      .filter(({ to }) => to <= count)
+      .reduce((left, { from, to }) => left - (to - from - 1), count);
+  session.lastRequest = {
+    chain: chainOf(head),
+    head,
+    count: countAt(lastRequest.count),
+    anchorCount: countAt(places.at(-1)?.to ?? 0),
+  };
 }
 
 /**

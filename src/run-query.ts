@@ -45,6 +45,10 @@ export async function* runQuery(
 ): AsyncGenerator<SDKMessage, QueryResult, unknown> {
   const { scope, signal } = params;
   const lives = new Set<Promise<void>>();
+  const over = new AbortController();
+  scope.beside = (work) => {
+    if (!over.signal.aborted) keepUntilSettled(work(over.signal), lives);
+  };
   const actor = createActor(machineOf(params, lives), {
     input: params.input,
     inspect: journalEvents(scope.session.transcript, params.input, (event) =>
@@ -57,6 +61,7 @@ export async function* runQuery(
   // The last words come after the end: deltas of a block that was cut off are taken back, and the
   // usage of its stream counts. So the host is not dismissed before they were said.
   const ended = toPromise(actor)
+    .finally(() => over.abort())
     .finally(() => settled(lives))
     .finally(() => scope.queue.end());
   ended.catch(() => {}); // awaited below, after the last message was read
@@ -71,6 +76,7 @@ export async function* runQuery(
     stopQuery(actor); // the host has left: what was done stands all the same, calls are answered
     const { output } = actor.getSnapshot();
     actor.stop();
+    over.abort();
     scope.queue.end();
     await settled(lives);
     if (output) params.onEnd?.(output);
@@ -105,12 +111,15 @@ const settled = (lives: ReadonlySet<Promise<void>>): Promise<unknown> => {
   return Promise.race([Promise.all(lives), late]).finally(() => clearTimeout(timer));
 };
 
+/** *Contract:* the life never rejects. */
+function keepUntilSettled(life: Promise<void>, lives: Set<Promise<void>>): void {
+  lives.add(life);
+  void life.then(() => lives.delete(life));
+}
+
 /** The chart with its services. */
 function machineOf({ deps, scope }: QueryParams, lives: Set<Promise<void>>) {
-  const live = (life: Promise<void>) => {
-    lives.add(life);
-    void life.then(() => lives.delete(life));
-  };
+  const live = (life: Promise<void>) => keepUntilSettled(life, lives);
   return queryMachine.provide({
     actors: {
       toolResultBudget: question(deps.toolResultBudget),

@@ -9,8 +9,7 @@ import { createClient } from '../services/model/client.ts';
 import type { CallModel } from '../services/model/types.ts';
 import { createJudge } from '../services/permissions/judge.ts';
 import type { Judge } from '../services/permissions/types.ts';
-import type { StageWord } from '../services/preprocess/stage.ts';
-import { drainNothing } from '../services/recovery/drain-collapses.ts';
+import type { StageWord, Tell } from '../services/preprocess/stage.ts';
 import { attachmentSources } from './attachment-sources.ts';
 import { type ContextServices, contextServices } from './context-services.ts';
 import type { QueryDeps } from './deps.ts';
@@ -22,7 +21,10 @@ import type { SystemWord } from './to-wire.ts';
 export interface SessionServices extends ContextServices {
   readonly callModel: CallModel;
   readonly judge: Judge;
-  readonly drainCollapses: QueryDeps['drainCollapses'];
+  /** What a stage says, to the host of the query that runs. */
+  readonly tell: Tell;
+  /** Work beside the query that runs. @see QueryScope.beside */
+  readonly beside: QueryScope['beside'];
   readonly attachments: QueryDeps['attachments'];
   readonly stopHooks: QueryDeps['stopHooks'];
 }
@@ -69,7 +71,8 @@ export function sessionServices(
       ...{ session, client, callModel, tell },
       promptUuids: () => current()?.turn.promptUuids ?? [],
     }),
-    drainCollapses: drainNothing,
+    tell,
+    beside: (work) => current()?.beside(work),
     attachments: createAttachments({
       ...{ log, tell, sources },
       queued: (signal) => judgeQueued(session, current(), signal),
@@ -117,6 +120,8 @@ function systemWordOf(word: StageWord): SystemWord | undefined {
         stage: word.stage,
         tokens_freed: word.tokensFreed,
         ids: word.ids,
+        ...(word.collapseIds ? { collapse_ids: word.collapseIds } : {}),
+        ...(word.cacheTokensLost === undefined ? {} : { cache_tokens_lost: word.cacheTokensLost }),
       };
     case 'historyRepaired':
       return { subtype: 'history_repaired', repairs: word.repairs };

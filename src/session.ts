@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { AutoCompactTracking } from '../machines/state.ts';
+import type { Collapses } from '../services/collapse/record.ts';
 import type { HookMessage, HookRunner } from '../services/hooks/run-hooks.ts';
 import { createCheckpoints, noCheckpoints } from '../services/journal/checkpoints.ts';
 import { FileJournalStore } from '../services/journal/file-store.ts';
@@ -54,6 +55,8 @@ export interface Session {
   readonly folder: string;
   /** Versions of files before tools changed them. */
   readonly historyFolder: string;
+  /** Summaries of single parts of the conversation: those that stand in it, and prepared ones. */
+  readonly collapses: Collapses;
   /** Prompts that came while a turn ran. */
   readonly queue: PromptQueue;
   /** Where shells stand now. Begins as `config.cwd`. */
@@ -164,6 +167,7 @@ export function openSession(
     defaultModel: defaultModel(),
     folder: join(ownFolder, 'tool-results'),
     historyFolder,
+    collapses: new Map(resumed?.restored.collapses.map((one) => [one.id, one])),
     queue: new PromptQueue(),
     cwd,
     systemPrompt: [],
@@ -191,7 +195,8 @@ function beginOf({ resumed }: QueryEngineConfig) {
   if (!resumed) return {};
   const { restored, forkedFrom } = resumed;
   if (forkedFrom === undefined) return { isResumed: true, tip: restored.tip };
-  return { forkedFrom, begin: restored.messages, replacements: restored.replacements };
+  const { messages: begin, replacements, collapses } = restored;
+  return { forkedFrom, begin, replacements, collapses };
 }
 
 /** Adds what a call has used. @returns its price, 0 when the model's price is not known. */

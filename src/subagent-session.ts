@@ -67,6 +67,7 @@ export function agentSession(caller: Session, place: AgentPlace): Session {
     ),
     // What the agent has read its caller has not.
     toolState: new SessionToolState(),
+    collapses: new Map(),
     queue: new PromptQueue(),
     systemPrompt: systemPrompt({
       custom: agent.prompt,

@@ -141,6 +141,10 @@ export type SDKSystemMessage =
         readonly stage: string;
         readonly tokens_freed: number;
         readonly ids: readonly string[];
+        /** Of a collapse: `expandCollapse(id)` gives back what each stands for. */
+        readonly collapse_ids?: readonly string[];
+        /** What has to be written to the prompt cache again. */
+        readonly cache_tokens_lost?: number;
       }
     >
   | System<'history_repaired', { readonly repairs: readonly string[] }>

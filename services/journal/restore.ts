@@ -3,6 +3,7 @@
  * that the conversation goes on from: what is older costs nothing.
  */
 import { spendsTurn } from '../../machines/reasons.ts';
+import { type Collapse, type CollapseRecord, collapseOf } from '../collapse/record.ts';
 import type { LogMessage } from '../messages.ts';
 import { costOf } from '../model/model-table.ts';
 import type { Usage } from '../model/types.ts';
@@ -28,6 +29,8 @@ export interface Restored {
   readonly totals: Totals;
   readonly costs: Costs;
   readonly replacements: readonly Replacement[];
+  /** Summaries of parts of the conversation, in the order in which they were made. */
+  readonly collapses: readonly CollapseRecord[];
   /** Calls with side effects that were begun, by id. */
   readonly ledger: ReadonlyMap<string, LedgerState>;
   /** The last turn has left its open calls to the host. */
@@ -118,6 +121,9 @@ class Reading {
   readonly #totals = new Map<string, Usage>();
   readonly #costs = new Map<string, number>();
   readonly #replacements = new Map<string, Replacement>();
+  /** Newest first. */
+  readonly #collapses = new Map<string, Collapse>();
+  readonly #committed = new Set<string>();
   readonly #ledger = new Map<string, LedgerState>();
   #isDeferred = false;
   /** Newest first. */
@@ -169,6 +175,12 @@ class Reading {
         return false;
       case 'content-replacement':
         this.#takeReplacement(record);
+        return false;
+      case 'collapse-staged':
+        this.#takeCollapse(record);
+        return false;
+      case 'collapse-committed':
+        if (Array.isArray(record.ids)) for (const id of record.ids) this.#committed.add(String(id));
         return false;
       case 'snip':
         this.#takeSnip(record);
@@ -315,6 +327,11 @@ class Reading {
     this.#replacements.set(toolUseId, { toolUseId, chars, text, path: where });
   }
 
+  #takeCollapse(record: JournalRecord): void {
+    const collapse = collapseOf(record);
+    if (collapse && !this.#collapses.has(collapse.id)) this.#collapses.set(collapse.id, collapse);
+  }
+
   #takeSnip({ dropped, boundary }: JournalRecord): void {
     if (!Array.isArray(dropped) || !isObject(boundary)) return;
     const gone = new Set((dropped as string[]).map(bareUuid));
@@ -355,6 +372,9 @@ class Reading {
       totals: Object.fromEntries(this.#totals),
       costs: Object.fromEntries(this.#costs),
       replacements: [...this.#replacements.values()],
+      collapses: [...this.#collapses.values()]
+        .reverse()
+        .map((one) => ({ ...one, isCommitted: this.#committed.has(one.id) })),
       ledger: this.#ledger,
       isDeferred: this.#isDeferred && !isAtOther,
       openPrompts: isOwn && !isAtOther ? this.#openPrompts : [],

@@ -3,6 +3,7 @@
  * store's business. Every line is in the store when the call returns; `commit` makes it safe.
  */
 import { join } from 'node:path';
+import type { CollapseRecord } from '../collapse/record.ts';
 import type { LogMessage } from '../messages.ts';
 import type { Usage } from '../model/types.ts';
 import type { Replacement } from '../preprocess/tool-result-budget.ts';
@@ -72,6 +73,8 @@ export interface TranscriptOptions extends LineStamp {
   readonly begin?: readonly LogMessage[];
   /** What was decided about results among them. */
   readonly replacements?: readonly Replacement[];
+  /** Summaries of parts of them. */
+  readonly collapses?: readonly CollapseRecord[];
   readonly forkedFrom?: string;
   /** The store takes nothing any more. Told once, until it takes something again. */
   readonly onFailure: (error: Error) => void;
@@ -134,7 +137,7 @@ class JournalTranscript implements Transcript {
   }
 
   #begin(): void {
-    const { begin = [], replacements = [], forkedFrom } = this.#options;
+    const { begin = [], replacements = [], collapses = [], forkedFrom } = this.#options;
     const { sessionId, version, cwd } = this.#options;
     this.#write({
       type: 'escapement',
@@ -148,6 +151,10 @@ class JournalTranscript implements Transcript {
     if (begin.length > 0) this.#tip = null;
     for (const message of begin) this.record(message);
     for (const one of replacements) this.note('content-replacement', { ...one });
+    for (const { isCommitted, ...one } of collapses) {
+      this.note('collapse-staged', { ...one });
+      if (isCommitted) this.note('collapse-committed', { ids: [one.id] });
+    }
   }
 
   record(message: LogMessage): void {

@@ -5,8 +5,11 @@ import type { ContentBlock, LogMessage } from '../messages.ts';
 /** Enough of a hash to tell versions of one message apart; all of it would only be noise. */
 const VERSION_CHARS = 12;
 
-/** Parts of a uuid that name a version, not the message: `<uuid>~<version>`. */
-const bare = (uuid: string) => uuid.replace(/~[0-9a-f]+$/, '');
+/** Without the part that names a version, not the message: `<uuid>~<version>`. */
+export const bareUuid = (uuid: string): string => uuid.replace(/~[0-9a-f]+$/, '');
+
+/** Nobody has said it: its name is that of the message that made it necessary, and more. */
+export const isInvented = (uuid: string): boolean => uuid.includes('+');
 
 const versionOf = (value: unknown) =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, VERSION_CHARS);
@@ -23,7 +26,7 @@ export const revise = (
   ...message,
   ...patch,
   content,
-  uuid: `${bare(message.uuid)}~${versionOf(content)}`,
+  uuid: `${bareUuid(message.uuid)}~${versionOf(content)}`,
 });
 
 /** A message that we have to invent; named after the message that made it necessary. */

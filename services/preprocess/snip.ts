@@ -20,6 +20,8 @@ export interface SnipDeps {
   readonly messagesMax: () => number | undefined;
   /** Takes the host's wish: the uuid of the message before which all goes. */
   readonly takeRequest: () => string | undefined;
+  /** Uuids of what a message stands for; mostly its own. */
+  readonly namesOf?: (message: LogMessage) => readonly string[];
   readonly onSnipped: (snipped: Snipped) => void;
   readonly uuid: () => string;
   /** Milliseconds since 1970. */
@@ -32,10 +34,12 @@ const SHARE_KEPT = 0.5;
 /** *Contract:* cuts between rounds only; the last request and the last round always stay. */
 export function createSnip(deps: SnipDeps): Stage {
   const { log, counter, tell } = deps;
+  const namesOf = deps.namesOf ?? (({ uuid }: LogMessage) => [uuid]);
 
   /** Index of the first message that should stay; 0: all of them. */
   const wantedFrom = (messages: readonly LogMessage[], request: string | undefined) => {
-    if (request !== undefined) return messages.findIndex(({ uuid }) => uuid === request);
+    if (request !== undefined)
+      return messages.findIndex((message) => namesOf(message).includes(request));
     const max = deps.messagesMax();
     if (max === undefined || messages.length <= max) return 0;
     return messages.length - Math.max(1, Math.floor(max * SHARE_KEPT));
@@ -65,6 +69,7 @@ export function createSnip(deps: SnipDeps): Stage {
     const last = messages.findLast(isRequest);
     const dropped = messages.slice(0, from).filter((message) => message !== last);
     if (dropped.length === 0) return pass(state, signal);
+    const ids = dropped.flatMap(namesOf);
     const boundary: LogMessage = {
       uuid: deps.uuid(),
       timestamp: new Date(deps.now()).toISOString(),
@@ -72,9 +77,7 @@ export function createSnip(deps: SnipDeps): Stage {
       kind: 'note',
       origin: 'nudge',
       isMeta: true,
-      content: [
-        { type: 'text', text: `(The ${dropped.length} messages before this were dropped.)` },
-      ],
+      content: [{ type: 'text', text: `(The ${ids.length} messages before this were dropped.)` }],
     };
     const gone = new Set(dropped);
     const rest = messages.filter((message) => !gone.has(message));
@@ -83,7 +86,6 @@ export function createSnip(deps: SnipDeps): Stage {
     const { head, count } = log.rewrite(kept, 0);
     counter.noteRewrite(history.head, head);
     const tokens = counter.estimate(head);
-    const ids = dropped.map(({ uuid }) => uuid);
     deps.onSnipped({ dropped: ids, boundary });
     tell({ type: 'contextEdit', stage: 'snip', tokensFreed: Math.max(0, before - tokens), ids });
     return { type: 'stage.done', history: { head, count, tokens }, usd: 0 };

@@ -30,6 +30,10 @@ export type StageWord =
       readonly tokensFreed: number;
       /** Ids of tool uses or uuids of messages. */
       readonly ids: readonly string[];
+      /** Names of the summaries that stand for them, where some do. */
+      readonly collapseIds?: readonly string[];
+      /** What comes after the first change, and has to be written to the prompt cache again. */
+      readonly cacheTokensLost?: number;
     }
   | { readonly type: 'historyRepaired'; readonly repairs: readonly string[] }
   | { readonly type: 'warning'; readonly text: string };

@@ -1,0 +1,141 @@
+/**
+ * Context collapse in a session: where its summaries are asked for and paid, where the originals
+ * are kept at hand, and what else of the session has to know when the model sees them no more.
+ */
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { QueryState } from '../machines/state.ts';
+import { askFold, foldTokensOf } from '../services/collapse/ask-fold.ts';
+import {
+  type Commit,
+  type ContextCollapse,
+  createCollapse,
+  namesOf,
+} from '../services/collapse/collapse.ts';
+import { foldedText } from '../services/collapse/fold-prompt.ts';
+import type { Collapse } from '../services/collapse/record.ts';
+import { renderRounds } from '../services/collapse/render.ts';
+import type { Segment } from '../services/collapse/segments.ts';
+import { makeFolder } from '../services/make-folder.ts';
+import type { LogMessage } from '../services/messages.ts';
+import { modelFacts } from '../services/model/model-table.ts';
+import { windows } from '../services/preprocess/windows.ts';
+import { fileStateOf } from '../services/tools/files/index.ts';
+import { forgetNested, windowsOf } from './context-services.ts';
+import { noteCollapsed } from './request-maker.ts';
+import { bill, type Session } from './session.ts';
+import type { SessionServices } from './session-services.ts';
+import { smallModelOf } from './small-model.ts';
+
+/** A summary may take at most this part of what is left of the budget: the work comes first. */
+const BUDGET_SHARE = 0.1;
+/** What is kept of its tokens, a summary must free at least as much again. */
+const SUMMARY_SHARE_MAX = 0.5;
+
+const known = new WeakMap<SessionServices, ContextCollapse>();
+
+/** The same for all queries of a session. */
+export function contextCollapse(session: Session, services: SessionServices): ContextCollapse {
+  const made = known.get(services) ?? collapseOf(session, services);
+  known.set(services, made);
+  return made;
+}
+
+function collapseOf(session: Session, services: SessionServices): ContextCollapse {
+  const { log, tokens: counter, transcript, collapses, config } = session;
+  const windowOf = windowsOf(session);
+  return createCollapse({
+    ...{ log, counter, collapses, tell: services.tell, beside: services.beside },
+    numbersOf: (model) => {
+      const { windowTokens, outputTokensMax } = windowOf(model);
+      return windows(windowTokens, outputTokensMax);
+    },
+    ask: (state, segment, signal) => {
+      const model = smallModelOf(config, state.model);
+      const { contextWindowTokens: windowTokens } = modelFacts(model);
+      const makeNote = (text: string) => noteOf(session, session.uuid(), 'nudge', text);
+      const onUsage = (name: string, usage: Parameters<typeof bill>[2]) =>
+        void bill(session, name, usage);
+      const { callModel } = services;
+      return askFold({ segment, model, windowTokens, makeNote, signal }, { callModel, onUsage });
+    },
+    mayPay: (state, segment) => mayPay(session, state, segment),
+    fold: (segment, summary) => fold(session, segment, summary),
+    onStaged: (collapse) => transcript.note('collapse-staged', { ...collapse }),
+    onCommitted: (commit) => noteCommit(session, commit),
+  });
+}
+
+/** At its worst: nothing in the cache, and an answer as long as it may be. */
+function mayPay(
+  { config, spending }: Session,
+  { limits, model }: QueryState,
+  segment: Segment,
+): boolean {
+  if (config.maxBudgetUsd === undefined) return true;
+  const { price } = modelFacts(smallModelOf(config, model));
+  if (!price) return false;
+  const { prompt, answer } = foldTokensOf(segment);
+  const worst = (prompt * price.inputUsdPerMtok + answer * price.outputUsdPerMtok) / 1e6;
+  return worst <= (limits.usdMax - spending.usd) * BUDGET_SHARE;
+}
+
+const noteOf = (
+  session: Session,
+  uuid: string,
+  origin: 'nudge' | 'summary',
+  text: string,
+): LogMessage => ({
+  uuid,
+  timestamp: session.now().toISOString(),
+  role: 'user',
+  kind: 'note',
+  origin,
+  isMeta: true,
+  content: [{ type: 'text', text }],
+});
+
+/** `undefined`: the summary is too long to be worth it. */
+async function fold(
+  session: Session,
+  { messages, tokens }: Segment,
+  summary: string,
+): Promise<Collapse | undefined> {
+  if (session.tokens.estimateText(summary) > tokens * SUMMARY_SHARE_MAX) return undefined;
+  const id = session.uuid();
+  // As they were said: a stage may have shortened them since.
+  const uuids = namesOf(messages);
+  const originals = uuids.map((uuid) =>
+    session.log.has(uuid) ? session.log.get(uuid) : undefined,
+  );
+  const isComplete = originals.every((message) => message !== undefined);
+  const path = await keep(session, renderRounds(isComplete ? originals : messages));
+  const message = noteOf(session, id, 'summary', foldedText(summary, messages, path));
+  return { id, uuids, message, tokens };
+}
+
+/** A file that only this user can read. Without it the model does without. */
+async function keep({ folder, config }: Session, text: string): Promise<string | undefined> {
+  if (config.persistSession === false) return undefined;
+  const path = join(folder, `collapsed-${randomUUID()}.txt`);
+  try {
+    makeFolder(folder, 0o700);
+    await writeFile(path, text, { mode: 0o600, flag: 'wx' });
+    return path;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Files and instructions that were read in these rounds are not in sight any more. */
+function noteCommit(session: Session, { history, places }: Commit): void {
+  const fresh = places.filter(({ collapse }) => !collapse.isCommitted);
+  if (fresh.length > 0) {
+    const ids = fresh.map(({ collapse }) => collapse.id);
+    session.transcript.note('collapse-committed', { ids });
+  }
+  fileStateOf(session.toolState).forgetShown();
+  forgetNested(session);
+  noteCollapsed(session, history, places);
+}
