@@ -182,9 +182,11 @@ export type { HookCallbackMatcher };
 
 /** The `hooks` of one settings file, as it was read. */
 export interface HookSettings {
-  readonly source: 'managed' | 'user' | 'project' | 'local' | 'flag';
+  readonly source: 'managed' | 'user' | 'project' | 'local' | 'flag' | 'plugin';
   readonly file: string;
   readonly hooks: unknown;
+  /** On top of the environment of every hook. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** How to reach a model. Nothing here is read from the environment by the services. */

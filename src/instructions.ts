@@ -2,25 +2,17 @@
  * What people have written down for the model: instructions, skills, agents, commands, plugins.
  * Read once, when an engine is made, from sources that the host trusts.
  */
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { type AgentDefinition, mergedAgents } from '../services/agents/agent-definition.ts';
 import { loadAgents } from '../services/agents/load-agents.ts';
 import { loadMemory, projectRoot } from '../services/memory/memory-files.ts';
-import { readInstruction } from '../services/memory/read-instruction.ts';
 import type { DefinitionFolder } from '../services/skills/definition-files.ts';
 import { loadCommands } from '../services/skills/load-commands.ts';
 import { loadSkills, type Skill } from '../services/skills/load-skills.ts';
 import type { Command } from './config.ts';
+import type { LoadedPlugin } from './plugins.ts';
 import type { SettingSource } from './settings.ts';
 import { skillCommands } from './slash-commands.ts';
-import { UsageError } from './usage-error.ts';
-
-/** A folder with commands, agents and skills of somebody else. The host names it, so it is trusted. */
-export interface Plugin {
-  readonly type: 'local';
-  /** Absolute, or relative to the working folder. */
-  readonly path: string;
-}
 
 export interface InstructionPlace {
   /** A real path. */
@@ -29,7 +21,7 @@ export interface InstructionPlace {
   readonly home: string;
   readonly userHome: string;
   readonly sources: readonly SettingSource[];
-  readonly plugins: readonly Plugin[];
+  readonly plugins: readonly LoadedPlugin[];
 }
 
 export interface Instructions {
@@ -41,17 +33,11 @@ export interface Instructions {
   readonly commands: readonly Command[];
 }
 
-export const noInstructions: Instructions = {
-  ...{ memory: [], memoryPaths: [], agents: [], skills: [], commands: [] },
-};
-
-/** @throws UsageError when a plugin that the host names is none. */
 export async function loadInstructions(place: InstructionPlace): Promise<Instructions> {
   const { cwd, home, sources } = place;
   const root = projectRoot(cwd);
-  const plugins = await Promise.all(place.plugins.map((plugin) => pluginFolder(plugin, cwd)));
   const foldersOf = (kind: string): readonly DefinitionFolder[] => [
-    ...plugins.map(({ path, prefix }) => ({ path: join(path, kind), prefix })),
+    ...place.plugins.map(({ folder, name }) => ({ path: join(folder, kind), prefix: name })),
     ...(sources.includes('user') ? [{ path: join(home, kind) }] : []),
     ...(sources.includes('project') ? [{ path: join(cwd, '.claude', kind), within: root }] : []),
   ];
@@ -77,24 +63,3 @@ export async function loadInstructions(place: InstructionPlace): Promise<Instruc
 const lastOfEachName = <T extends { readonly name: string }>(all: readonly T[]): readonly T[] => [
   ...new Map(all.map((one) => [one.name, one])).values(),
 ];
-
-async function pluginFolder({ path }: Plugin, cwd: string) {
-  const folder = resolve(cwd, path);
-  const file = join(folder, '.claude-plugin', 'plugin.json');
-  const manifest = await readInstruction(file);
-  if (!manifest) throw new UsageError(`plugin ${folder}: there is no .claude-plugin/plugin.json`);
-  const name = nameIn(manifest.text);
-  if (name === undefined) {
-    throw new UsageError(`${file}: needs a "name" of letters, digits, dots and dashes`);
-  }
-  return { path: folder, prefix: name };
-}
-
-function nameIn(text: string): string | undefined {
-  try {
-    const { name } = JSON.parse(text) as { name?: unknown };
-    return typeof name === 'string' && /^[\w.-]{1,64}$/.test(name) ? name : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -5,6 +5,7 @@ import { externalServer } from '../services/mcp/external-server.ts';
 import { InstanceServer, isServerInstance } from '../services/mcp/instance-server.ts';
 import { readServerConfig, type ServerConfig } from '../services/mcp/server-config.ts';
 import type { MCPServerConnection } from './config.ts';
+import { type LoadedPlugin, PLUGIN_ROOT } from './plugins.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
@@ -28,6 +29,8 @@ export interface ServerSettings {
   readonly configured: Entries;
   /** Does the host trust the project's own file? It names programs that are started. */
   readonly readsProject: boolean;
+  /** Of folders that the host has named: their servers are `plugin:<plugin>:<server>`. */
+  readonly plugins: readonly LoadedPlugin[];
   /** Names that the host has connected itself. */
   readonly known: ReadonlySet<string>;
   readonly waitMs?: number;
@@ -40,18 +43,32 @@ export interface ServerSettings {
  * @throws UsageError naming file, place and remedy.
  */
 export function mcpServers(settings: ServerSettings): readonly MCPServerConnection[] {
-  const { configured, readsProject, cwd, known, env } = settings;
+  const { configured, readsProject, plugins, cwd, known, env } = settings;
   const file = join(cwd, PROJECT_FILE);
   const read = (entries: Entries, where: string) =>
     Object.entries(entries).map(
       ([name, entry]) => [name, checked(name, entry, where, env)] as const,
     );
   const servers = new Map([
+    ...plugins.flatMap((plugin) => serversOf(plugin, env)),
     ...(readsProject ? read(entriesOf(file), file) : []),
     ...read(configured, 'mcpServers'),
   ]);
   return [...servers].flatMap(([name, config]) =>
     known.has(name) ? [] : [connection(name, config, settings)],
+  );
+}
+
+/** Their entries may name the plugin's folder, and the servers find it in their environment. */
+function serversOf({ name: plugin, folder, servers }: LoadedPlugin, env: Environment) {
+  const own = { [PLUGIN_ROOT]: folder };
+  return servers.flatMap(({ file, entries }) =>
+    Object.entries(entries).map(([name, entry]) => {
+      const config = checked(name, entry, file, { ...env, ...own });
+      const known =
+        config.type === 'stdio' ? { ...config, env: { ...own, ...config.env } } : config;
+      return [`plugin:${plugin}:${name}`, known] as const;
+    }),
   );
 }
 

@@ -30,11 +30,12 @@ import type {
   QueryEngineConfig,
   SDKStatus,
 } from './config.ts';
-import { loadInstructions, noInstructions, type Plugin } from './instructions.ts';
+import { loadInstructions } from './instructions.ts';
 import type { ServerSettings } from './mcp-servers.ts';
 import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
 import { nearMiss } from './near-miss.ts';
 import { permissionContext } from './permission-context.ts';
+import { type LoadedPlugin, loadPlugins, type Plugin } from './plugins.ts';
 import { QueryEngine } from './query-engine.ts';
 import { openRequested } from './resume.ts';
 import { sandboxPolicy } from './sandbox-policy.ts';
@@ -98,7 +99,7 @@ export interface Options {
     readonly schema: Readonly<Record<string, unknown>>;
   };
   readonly permissionMode?: PermissionMode;
-  /** Folders with commands, agents and skills. */
+  /** Folders with commands, agents, skills, hooks and servers of tools. Naming one lets it act. */
   readonly plugins?: readonly Plugin[];
   readonly allowDangerouslySkipPermissions?: boolean;
   readonly persistSession?: boolean;
@@ -193,13 +194,14 @@ export async function configFromOptions(
   if (options.outputFormat) await checkOutputSchema(options.outputFormat.schema);
   const permissions = permissionContext(options, loaded, cwd);
   const userHome = environment.HOME || homedir();
-  const written = options.bare
-    ? noInstructions
-    : await loadInstructions({ cwd, home, userHome, sources, plugins: options.plugins ?? [] });
+  const plugins = await loadPlugins(options.plugins ?? [], cwd);
+  // Bare: nothing that was not asked for by name.
+  const read = options.bare ? [] : sources;
+  const written = await loadInstructions({ cwd, home, userHome, sources: read, plugins });
   const given = Object.entries(options.agents ?? {}).map(([name, agent]) => ({ name, ...agent }));
   const agents = mergedAgents(written.agents, given);
   const mcpClients = await connectionsOf(options, environment, {
-    ...{ cwd, env, readsProject: sources.includes('project') },
+    ...{ cwd, env, plugins, readsProject: sources.includes('project') },
     additionalDirectories: () => appState.toolPermissionContext.additionalDirectories,
   });
   let appState: AppState = {
@@ -238,9 +240,12 @@ export async function configFromOptions(
     readFileCache: new SessionToolState(),
     gates: gatesFrom(settings),
     limits: limitsFrom(environment),
-    hookSettings: loaded.flatMap(({ source, file, settings: { hooks } }) =>
-      hooks === undefined ? [] : [{ source, file, hooks }],
-    ),
+    hookSettings: [
+      ...loaded.flatMap(({ source, file, settings: { hooks } }) =>
+        hooks === undefined ? [] : [{ source, file, hooks }],
+      ),
+      ...plugins.flatMap(({ hooks }) => hooks),
+    ],
     memory: written.memory,
     memoryPaths: written.memoryPaths,
     skills: written.skills,
@@ -263,16 +268,21 @@ function refuseBudgetWithoutPrice({ maxBudgetUsd }: Options, model: string): voi
 async function connectionsOf(
   options: Options,
   environment: Environment,
-  where: Pick<ServerSettings, 'cwd' | 'env' | 'readsProject' | 'additionalDirectories'>,
+  where: Pick<ServerSettings, 'cwd' | 'env' | 'readsProject' | 'additionalDirectories'> & {
+    readonly plugins: readonly LoadedPlugin[];
+  },
 ): Promise<readonly MCPServerConnection[]> {
   const { mcpClients: connected = [], mcpServers: configured = {}, stderr } = options;
-  const readsProject = where.readsProject && options.strictMcpConfig !== true;
-  if (!readsProject && Object.keys(configured).length === 0) return connected;
+  const isStrict = options.strictMcpConfig === true;
+  const readsProject = where.readsProject && !isStrict;
+  const plugins = isStrict ? [] : where.plugins.filter(({ servers }) => servers.length > 0);
+  const hasOwn = readsProject || plugins.length > 0;
+  if (!hasOwn && Object.keys(configured).length === 0) return connected;
   const { mcpServers } = await import('./mcp-servers.ts');
   const waitMs = numberFrom(environment, 'MCP_TIMEOUT');
   const toolMs = numberFrom(environment, 'MCP_TOOL_TIMEOUT');
   const own = mcpServers({
-    ...{ ...where, configured, readsProject },
+    ...{ ...where, configured, readsProject, plugins },
     known: new Set(connected.map(({ name }) => name)),
     ...(waitMs ? { waitMs } : {}),
     ...(toolMs ? { toolMs } : {}),

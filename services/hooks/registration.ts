@@ -1,7 +1,7 @@
 /** A hook as it is kept: where it comes from, when it runs, what it does. */
 import type { HookEvent, HookInput, HookOutput } from './types.ts';
 
-export type HookSource = 'managed' | 'user' | 'project' | 'local' | 'flag' | 'callback';
+export type HookSource = 'managed' | 'user' | 'project' | 'local' | 'flag' | 'plugin' | 'callback';
 
 /** A function of the host. A throw counts as a failure of the hook. */
 export type HookCallback = (
@@ -24,6 +24,8 @@ export interface CommandHook extends Registration {
   readonly command: string;
   /** A permission rule, such as `Bash(git push:*)`: the hook runs only for calls that it fits. */
   readonly condition: string | undefined;
+  /** On top of the environment of every hook. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Nobody waits for it, and it cannot change anything. */
   readonly isAsync: boolean;
 }

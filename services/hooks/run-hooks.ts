@@ -192,6 +192,7 @@ const runCommand = async (
       PWD: folder.path,
       CLAUDE_PROJECT_DIR: session.projectRoot,
       ESCAPEMENT_PROJECT_DIR: session.projectRoot,
+      ...hook.env,
     },
     mark: `${session.mark}.${session.groups}.`,
     signal: call.signal,

@@ -21,6 +21,8 @@ export interface HookSettingsFile {
   readonly file: string;
   /** The value of the key `hooks`, as JSON gave it. */
   readonly hooks: unknown;
+  /** For these commands, on top of the environment of every hook. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Hooks in the order of the file. *Contract:* never throws. */
@@ -43,7 +45,7 @@ export const readHookSettings = (
     if (!event) return complain(path, 'is no event', `known are ${hookEvents.join(', ')}`);
     if (!Array.isArray(groups)) return complain(path, 'is no list', GROUP);
     return groups.flatMap((group: unknown, i) =>
-      readGroup({ event, group, path: `${path}[${i}]`, source: settings.source, complain }),
+      readGroup({ ...settings, event, group, path: `${path}[${i}]`, complain }),
     );
   });
   return { hooks, errors };
@@ -56,6 +58,7 @@ interface Place {
   readonly event: HookEvent;
   readonly path: string;
   readonly source: CommandHook['source'];
+  readonly env?: CommandHook['env'];
   readonly complain: Complain;
 }
 
@@ -82,7 +85,7 @@ const readHook = ({
   matches,
   ...place
 }: Place & { hook: unknown; matches: CommandHook['matches'] }): readonly CommandHook[] => {
-  const { event, source, path, complain } = place;
+  const { event, source, env, path, complain } = place;
   if (!isRecord(hook)) return complain(path, 'is no object', GROUP);
   const { type, command, timeout, onFailure = 'continue', async: isAsync = false } = hook;
   const { if: condition } = hook;
@@ -111,7 +114,8 @@ const readHook = ({
     complain(`${path}.timeout`, `is lowered to ${timeoutMs / 1_000} s`, bound);
   }
   const common = { event, source, matches, timeoutMs, onFailure } as const;
-  return [{ ...common, kind: 'command', command, condition, isAsync }];
+  const own = env ? { env } : {};
+  return [{ ...common, ...own, kind: 'command', command, condition, isAsync }];
 };
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

@@ -78,9 +78,7 @@ function optionsOf(flags: Flags, cwd: string): Options {
     ...(flags.settingSources && { settingSources: flags.settingSources }),
     ...(flags.trust && !flags.settingSources && { settingSources }),
     ...(flags.addDir && { additionalDirectories: flags.addDir }),
-    ...(flags.pluginDir && {
-      plugins: flags.pluginDir.map((path) => ({ type: 'local' as const, path })),
-    }),
+    ...pluginsOf(flags),
     ...(flags.maxTurns !== undefined && { maxTurns: flags.maxTurns }),
     ...(flags.maxBudgetUsd !== undefined && { maxBudgetUsd: flags.maxBudgetUsd }),
     ...(flags.taskBudget !== undefined && { taskBudget: { total: flags.taskBudget } }),
@@ -103,6 +101,14 @@ function optionsOf(flags: Flags, cwd: string): Options {
     // Hosts of the protocol pass it always: there it says no more than that the stream is complete.
     ...(flags.verbose && !isStream(flags) && { verbose: true }),
   };
+}
+
+function pluginsOf({ pluginDir = [], pluginDirNoMcp = [] }: Flags): Pick<Options, 'plugins'> {
+  const plugins = [
+    ...pluginDir.map((path) => ({ type: 'local' as const, path })),
+    ...pluginDirNoMcp.map((path) => ({ type: 'local' as const, path, skipMcpDiscovery: true })),
+  ];
+  return plugins.length > 0 ? { plugins } : {};
 }
 
 const isStream = ({ inputFormat, outputFormat }: Flags): boolean =>

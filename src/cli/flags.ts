@@ -15,7 +15,6 @@ const refusedFlags: Readonly<Record<string, string>> = {
   agent: 'use --system-prompt and --tools for the main agent',
   channels: 'remove it',
   'managed-settings': 'an administrator puts them into a file: see docs/security.md',
-  'plugin-dir-no-mcp': 'use --plugin-dir: servers of plugins are not read',
   'project-config-root': 'start in that folder, or name its settings with --settings',
   'resume-drops-turn': 'use --resume-session-at',
   'session-mirror': 'the transcript is a file below ESCAPEMENT_HOME; read it there',
@@ -119,6 +118,7 @@ export interface Flags {
   readonly failOnDenial?: true;
   readonly addDir?: readonly string[];
   readonly pluginDir?: readonly string[];
+  readonly pluginDirNoMcp?: readonly string[];
   readonly mcpConfig?: readonly string[];
   readonly maxTurns?: number;
   readonly maxBudgetUsd?: number;
@@ -179,7 +179,8 @@ function makeCommand(): Command {
   add('--trust', "this folder's own hooks, rules and servers may act");
   add('--fail-on-denial', 'with -p: exit code 1 when a call was denied');
   add('--add-dir <folders...>', 'more folders that count as inside', textList);
-  add('--plugin-dir <folders...>', 'commands, agents and skills of plugins', textList);
+  add('--plugin-dir <folders...>', 'plugins: they may act in this session', textList);
+  add('--plugin-dir-no-mcp <folders...>', 'the same without their servers of tools', textList);
   add('--mcp-config <files-or-json...>', 'servers of tools', textList);
   add('--max-turns <count>', 'bound of model calls that continue the work', wholeNumber);
   add('--max-budget-usd <amount>', 'bound of what a turn may cost', positiveNumber);

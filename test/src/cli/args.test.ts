@@ -71,6 +71,13 @@ describe('flags of the official SDK', () => {
     expect(ignored).toEqual(['betas', 'effort', 'thinking-display']);
   });
 
+  it('folders of plugins, with and without their servers', () => {
+    expect(optionsOf('-p', 'x', '--plugin-dir=/a', '--plugin-dir-no-mcp=/b').plugins).toEqual([
+      { type: 'local', path: '/a' },
+      { type: 'local', path: '/b', skipMcpDiscovery: true },
+    ]);
+  });
+
   it('an empty value is an empty list, not a list of nothing', () => {
     const options = optionsOf('-p', 'x', '--tools=', '--setting-sources=');
     expect(options.tools).toEqual([]);
@@ -136,10 +143,6 @@ describe('what cannot be understood names itself', () => {
     [['-p', 'x', '--model'], /--model/],
     [['-p', 'x', '--allowedTools', 'Bash(git log'], /bracket is missing/],
     [['-p', 'x', '--allowedTools', 'Bash)'], /bracket is missing/],
-    [
-      ['-p', 'x', '--plugin-dir-no-mcp', '/x'],
-      /plugin-dir-no-mcp is not supported: use --plugin-dir/,
-    ],
     [['-p', 'x', '--permission-prompt-tool', 'stdio'], /needs --input-format stream-json/],
     [['--input-format', 'stream-json', 'hello'], /comes on stdin/],
     [['--input-format', 'stream-json', '--output-format', 'text'], /needs --output-format/],
