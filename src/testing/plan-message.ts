@@ -144,9 +144,10 @@ export function planMessage(reply: MessageReply, facts: MessageFacts): Plan {
     ...(facts.contextManagement && { context_management: facts.contextManagement }),
   };
   let stream = undisturbed(reply, blocks, message, usage);
-  for (const { after, waitMs, event, raw } of reply.inserts ?? []) {
+  for (const { after, waitMs, until, event, raw } of reply.inserts ?? []) {
     const acts: Act[] = [];
     if (waitMs !== undefined) acts.push({ type: 'wait', ms: waitMs });
+    if (until) acts.push({ type: 'until', until });
     if (event) acts.push(eventAct(event.type, event.data));
     if (raw !== undefined) acts.push({ type: 'send', bytes: Buffer.from(raw) });
     const longer = insertAfter(stream, after, acts);

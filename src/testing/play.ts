@@ -58,6 +58,9 @@ export async function play(acts: readonly Act[], options: PlayOptions): Promise<
       case 'wait':
         await wait(act.ms, options.signal);
         break;
+      case 'until':
+        await Promise.race([act.until(), waitForEnd(options.signal)]);
+        break;
       case 'send':
         await write(options, act.bytes);
         if (act.event !== undefined) options.onEvent(act.event, act.index);

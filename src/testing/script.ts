@@ -1,6 +1,7 @@
 /**
  * The words of a script: what a scripted server answers, and how it goes wrong. Everything here is
- * plain data but for `computed` replies and `when.matches`, which JSON scripts do not have.
+ * plain data but for `computed` replies, `when.matches` and `until`, which JSON scripts do not
+ * have.
  */
 import type { ReceivedRequest } from './received-request.ts';
 
@@ -152,6 +153,8 @@ export interface Insert {
   readonly after: Position;
   /** Wait before it: a stream that is slow, but alive. */
   readonly waitMs?: number;
+  /** The stream goes on when this resolves: an order of things without a clock. In code only. */
+  readonly until?: () => Promise<unknown>;
   /** An SSE event. `data` is sent as JSON; `type` is added to it. */
   readonly event?: { readonly type: string; readonly data?: Readonly<Record<string, unknown>> };
   /** Written to the body as it is: comments, CRLF line ends, `data:` without a name. */

@@ -5,6 +5,7 @@ import type { Fault, Position, UsageFields } from './script.ts';
 /** One thing to do on the wire. */
 export type Act =
   | { readonly type: 'wait'; readonly ms: number }
+  | { readonly type: 'until'; readonly until: () => Promise<unknown> }
   | {
       readonly type: 'send';
       /** Of the body. */
