@@ -3,6 +3,7 @@
  * `machines/query.machine.ts`; here its words become messages and its questions find their
  * services.
  */
+import { channel } from 'node:diagnostics_channel';
 import { type Actor, createActor, type InspectionEvent, toPromise } from 'xstate';
 import type { QueryOutput } from '../machines/events.ts';
 import { queryMachine } from '../machines/query.machine.ts';
@@ -23,6 +24,8 @@ import type { SDKMessage } from './wire.ts';
 
 /** After the end, so long for the last words: the usage of a stream that was cut off. */
 const LAST_WORDS_MS = 1_500;
+/** Every query of this process, for one who watches the process and not an engine of it. */
+const inspections = channel('escapement:inspect');
 
 export interface QueryParams {
   readonly input: QueryInput;
@@ -51,9 +54,10 @@ export async function* runQuery(
   };
   const actor = createActor(machineOf(params, lives), {
     input: params.input,
-    inspect: journalEvents(scope.session.transcript, params.input, (event) =>
-      scope.tellCallback('inspect', () => params.inspect?.(event)),
-    ),
+    inspect: journalEvents(scope.session.transcript, params.input, (event) => {
+      if (inspections.hasSubscribers) inspections.publish(event);
+      scope.tellCallback('inspect', () => params.inspect?.(event));
+    }),
   });
   const abort = () => stopQuery(actor);
   scope.interrupt = abort;
