@@ -36,6 +36,10 @@ const generated = [
     file: 'docs/seed-map.md',
     make: async () => (await load('test/tools/seed-map.ts')).seedMap(),
   },
+  {
+    file: 'src/inspect/chart/query-drawing.generated.ts',
+    make: async () => (await load('test/tools/query-drawing.ts')).queryDrawing(),
+  },
 ];
 
 const check = process.argv.includes('--check');
