@@ -33,6 +33,8 @@ export interface ServerSettings {
   readonly plugins: readonly LoadedPlugin[];
   /** Names that the host has connected itself. */
   readonly known: ReadonlySet<string>;
+  /** `$ESCAPEMENT_HOME`: what was granted at servers is kept there. */
+  readonly home: string;
   readonly waitMs?: number;
   readonly toolMs?: number;
   readonly onDebug?: (text: string) => void;
@@ -43,20 +45,26 @@ export interface ServerSettings {
  * @throws UsageError naming file, place and remedy.
  */
 export function mcpServers(settings: ServerSettings): readonly MCPServerConnection[] {
-  const { configured, readsProject, plugins, cwd, known, env } = settings;
+  return [...configuredServers(settings)].flatMap(([name, config]) =>
+    settings.known.has(name) ? [] : [connection(name, config, settings)],
+  );
+}
+
+/** By name, each checked. @throws UsageError naming file, place and remedy. */
+export function configuredServers(
+  settings: Pick<ServerSettings, 'cwd' | 'env' | 'configured' | 'readsProject' | 'plugins'>,
+): ReadonlyMap<string, ServerConfig> {
+  const { configured, readsProject, plugins, cwd, env } = settings;
   const file = join(cwd, PROJECT_FILE);
   const read = (entries: Entries, where: string) =>
     Object.entries(entries).map(
       ([name, entry]) => [name, checked(name, entry, where, env)] as const,
     );
-  const servers = new Map([
+  return new Map([
     ...plugins.flatMap((plugin) => serversOf(plugin, env)),
     ...(readsProject ? read(entriesOf(file), file) : []),
     ...read(configured, 'mcpServers'),
   ]);
-  return [...servers].flatMap(([name, config]) =>
-    known.has(name) ? [] : [connection(name, config, settings)],
-  );
 }
 
 /** Their entries may name the plugin's folder, and the servers find it in their environment. */
@@ -72,16 +80,19 @@ function serversOf({ name: plugin, folder, servers }: LoadedPlugin, env: Environ
   );
 }
 
+export const grantsFolder = (home: string): string => join(home, 'mcp-grants');
+
 function connection(
   name: string,
   config: ServerConfig,
   settings: ServerSettings,
 ): MCPServerConnection {
-  const { cwd, env, additionalDirectories, waitMs, toolMs, onDebug } = settings;
+  const { cwd, env, home, additionalDirectories, waitMs, toolMs, onDebug } = settings;
   const times = toolMs === undefined ? {} : { toolMs };
   if (config.type !== 'sdk') {
     return externalServer({
       ...{ name, config, cwd, env, clientVersion: VERSION, ...times },
+      grants: grantsFolder(home),
       roots: () => [cwd, ...additionalDirectories()],
       ...(waitMs === undefined ? {} : { waitMs }),
       ...(onDebug ? { onDebug } : {}),

@@ -201,7 +201,7 @@ export async function configFromOptions(
   const given = Object.entries(options.agents ?? {}).map(([name, agent]) => ({ name, ...agent }));
   const agents = mergedAgents(written.agents, given);
   const mcpClients = await connectionsOf(options, environment, {
-    ...{ cwd, env, plugins, readsProject: sources.includes('project') },
+    ...{ cwd, env, home, plugins, readsProject: sources.includes('project') },
     additionalDirectories: () => appState.toolPermissionContext.additionalDirectories,
   });
   let appState: AppState = {
@@ -268,7 +268,7 @@ function refuseBudgetWithoutPrice({ maxBudgetUsd }: Options, model: string): voi
 async function connectionsOf(
   options: Options,
   environment: Environment,
-  where: Pick<ServerSettings, 'cwd' | 'env' | 'readsProject' | 'additionalDirectories'> & {
+  where: Pick<ServerSettings, 'cwd' | 'env' | 'home' | 'readsProject' | 'additionalDirectories'> & {
     readonly plugins: readonly LoadedPlugin[];
   },
 ): Promise<readonly MCPServerConnection[]> {

@@ -6,6 +6,7 @@ import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { LONGEST_MS } from '../../machines/limits.ts';
+import { grantedAt } from './authorization.ts';
 import { type Elicitation, type ElicitationRequest, elicitationCapability } from './elicitation.ts';
 import type { ListedTool } from './external-tool.ts';
 import type { HttpServer, StdioServer } from './server-config.ts';
@@ -34,6 +35,8 @@ export interface ConnectionOptions {
   readonly roots: () => readonly string[];
   readonly clientVersion: string;
   readonly elicitation: Elicitation;
+  /** Where what was granted at servers over HTTP is kept. */
+  readonly grants: string;
   /** Until the handshake is done. */
   readonly connectMs: number;
   readonly signal: AbortSignal;
@@ -87,7 +90,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     },
   );
   answerServer(client, options);
-  const transport = transportTo(options, sdk.StreamableHTTPClientTransport);
+  const transport = await transportTo(options, sdk.StreamableHTTPClientTransport);
   let isClosed = false;
   const close = async () => {
     isClosed = true;
@@ -112,7 +115,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   return connected(client, close);
 }
 
-function transportTo(options: ConnectionOptions, Http: typeof StreamableHTTPClientTransport) {
+async function transportTo(options: ConnectionOptions, Http: typeof StreamableHTTPClientTransport) {
   const { config, cwd, env, onDebug } = options;
   switch (config.type) {
     case 'stdio': {
@@ -120,8 +123,13 @@ function transportTo(options: ConnectionOptions, Http: typeof StreamableHTTPClie
       const own = serverEnvironment(env, config.env);
       return new StdioTransport({ command, args, cwd, env: own, onDebug });
     }
-    case 'http':
-      return new Http(new URL(config.url), { requestInit: { headers: { ...config.headers } } });
+    case 'http': {
+      const granted = await grantedAt(options.grants, config.url);
+      return new Http(new URL(config.url), {
+        requestInit: { headers: { ...config.headers } },
+        ...(granted ? { authProvider: granted } : {}),
+      });
+    }
   }
 }
 

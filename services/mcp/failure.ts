@@ -34,7 +34,8 @@ export function failureOf(error: unknown, signal: AbortSignal): Failure {
     return { kind: 'unsent', why: 'not connected' };
   }
   if (status === 401 || status === 403 || name === 'UnauthorizedError') {
-    const why = 'it asks for an authorization: set the header that it wants in its "headers"';
+    const why =
+      'it asks for an authorization: `escapement mcp login <name>` asks a person for it, or set the header that it wants in its "headers"';
     return { kind: 'unauthorized', why };
   }
   // The protocol says 404; many servers say 400 to a session that they do not know.

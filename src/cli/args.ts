@@ -103,7 +103,10 @@ function optionsOf(flags: Flags, cwd: string): Options {
   };
 }
 
-function pluginsOf({ pluginDir = [], pluginDirNoMcp = [] }: Flags): Pick<Options, 'plugins'> {
+export function pluginsOf({
+  pluginDir = [],
+  pluginDirNoMcp = [],
+}: Flags): Pick<Options, 'plugins'> {
   const plugins = [
     ...pluginDir.map((path) => ({ type: 'local' as const, path })),
     ...pluginDirNoMcp.map((path) => ({ type: 'local' as const, path, skipMcpDiscovery: true })),

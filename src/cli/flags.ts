@@ -218,6 +218,7 @@ const helpAfter = `
 Other commands:
   escapement demo ["prompt"]      without a key: a scripted model fixes a failing test in a scratch folder
   escapement doctor               is this machine, this folder, fit to work in?
+  escapement mcp login <name>     a grant for a server of tools that wants one
   escapement mock-server          the scripted Messages API server, for your own tests
 
 Exit codes: 0; 1 when the last result is an error; 2 for wrong usage; 130, 143, 129 after SIGINT,

@@ -38,6 +38,10 @@ async function main(): Promise<number> {
       const { runDoctor } = await import('./doctor.ts');
       return runDoctor(argv.slice(1), contextOf(false));
     }
+    case 'mcp': {
+      const { runMcp } = await import('./mcp.ts');
+      return runMcp(argv.slice(1), contextOf(false));
+    }
     case 'inspect':
       throw new UsageError(`${command} is not there yet: see escapement --help for what is`);
     default:

@@ -57,6 +57,7 @@ export function serverFor(
   const cwd = freshFolder();
   const server = new ExternalServer({
     ...{ name: 'srv', config, cwd, env: process.env, clientVersion: '1' },
+    grants: join(cwd, 'grants'),
     roots: () => [cwd],
     onDebug: (text) => debug.push(text),
     ...more,

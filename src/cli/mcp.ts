@@ -1,0 +1,90 @@
+/** `escapement mcp login <name>`: a grant for a server over HTTP, asked of the person who sits here. */
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { configuredServers, grantsFolder } from '../mcp-servers.ts';
+import { nearMiss } from '../near-miss.ts';
+import { loadPlugins } from '../plugins.ts';
+import { UsageError } from '../usage-error.ts';
+import { VERSION } from '../version.ts';
+import { pluginsOf } from './args.ts';
+import { type CliContext, exitCodes } from './context.ts';
+import { parseFlags } from './flags.ts';
+import { readMcpConfig } from './mcp-config.ts';
+import { watchSignals } from './signals.ts';
+
+const usage = 'say escapement mcp login <name> or escapement mcp logout <name> [--mcp-config …]';
+
+/** @returns the exit code. @throws UsageError before anything is asked. */
+export async function runMcp(argv: readonly string[], context: CliContext): Promise<number> {
+  const [action, ...rest] = argv;
+  if (action !== 'login' && action !== 'logout') throw new UsageError(`mcp: ${usage}`);
+  const { flags, words } = parseFlags(rest);
+  const [name, ...more] = words;
+  if (name === undefined || more.length > 0) throw new UsageError(`mcp ${action}: ${usage}`);
+  const cwd = realpathSync(context.cwd);
+  const { plugins = [] } = pluginsOf(flags);
+  const servers = configuredServers({
+    ...{ cwd, env: context.environment, readsProject: true },
+    configured: await readMcpConfig(flags.mcpConfig ?? [], cwd),
+    plugins: await loadPlugins(plugins, cwd),
+  });
+  const server = servers.get(name);
+  if (!server) throw new UsageError(`mcp ${action}: ${unknown(name, [...servers.keys()])}`);
+  if (server.type !== 'http') {
+    throw new UsageError(`mcp ${action}: ${name} is a program of this machine: it has no login`);
+  }
+  const home = context.environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
+  const folder = grantsFolder(home);
+  return action === 'login'
+    ? login(name, { server, folder, clientVersion: VERSION }, context)
+    : logout(name, server.url, folder, context);
+}
+
+function unknown(name: string, known: readonly string[]): string {
+  const meant = nearMiss(name, known);
+  const hint = meant ? `did you mean ${meant}?` : `there are: ${known.join(', ') || 'none'}`;
+  return `there is no server ${name} in .mcp.json and --mcp-config: ${hint}`;
+}
+
+async function login(
+  name: string,
+  place: Pick<
+    Parameters<typeof import('../../services/mcp/authorize-server.ts').authorizeServer>[0],
+    'server' | 'folder' | 'clientVersion'
+  >,
+  { out, warn }: CliContext,
+): Promise<number> {
+  const { authorizeServer } = await import('../../services/mcp/authorize-server.ts');
+  const ending = new AbortController();
+  const watch = watchSignals(() => ending.abort());
+  const end = await authorizeServer({
+    ...place,
+    signal: ending.signal,
+    show: (address) => void out.writeText(`Open this address in a browser:\n${address.href}\n`),
+  });
+  switch (end.kind) {
+    case 'granted':
+      await out.writeText(`${name} has granted it: sessions use it from now on.\n`);
+      return exitCodes.good;
+    case 'notNeeded':
+      await out.writeText(`${name} answers without a login, or with the one that is kept.\n`);
+      return exitCodes.good;
+    case 'failed':
+      warn(`mcp login: ${name}: ${end.why}`);
+      return watch.exitCode ?? exitCodes.failed;
+  }
+}
+
+async function logout(
+  name: string,
+  url: string,
+  folder: string,
+  { out }: CliContext,
+): Promise<number> {
+  const { Authorization } = await import('../../services/mcp/authorization.ts');
+  const was = await new Authorization(folder, url).forget();
+  const text = was ? `What ${name} had granted is forgotten here.` : `${name} had granted nothing.`;
+  await out.writeText(`${text}\n`);
+  return exitCodes.good;
+}
