@@ -9,6 +9,7 @@ import { createCountTokens } from '../services/model/count-tokens.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { CallModel, ModelClient } from '../services/model/types.ts';
 import { createAutocompact } from '../services/preprocess/autocompact.ts';
+import type { CachedMicrocompact } from '../services/preprocess/cached-microcompact.ts';
 import { createLegalize } from '../services/preprocess/legalize.ts';
 import { createMicrocompact } from '../services/preprocess/microcompact.ts';
 import { createSnip } from '../services/preprocess/snip.ts';
@@ -46,6 +47,8 @@ export interface ContextParts {
   readonly session: Session;
   readonly client: ModelClient;
   readonly callModel: CallModel;
+  /** The API clears old results, where it can. */
+  readonly cachedMicrocompact: CachedMicrocompact | undefined;
   /** The way to the host. */
   readonly tell: Tell;
   /** Prompts that the turn that runs answers. */
@@ -61,13 +64,17 @@ export function contextServices(parts: ContextParts): ContextServices {
   const compact = compaction(parts);
   return {
     compact,
-    ...lightStages(session, tell),
+    ...lightStages(parts),
     autocompact: createAutocompact({
       ...{ compact, counter, tell, windowOf: windowsOf(session) },
       isEnabled: () => true,
       autoCompactWindow: () => config.autoCompactWindow,
       pricesOf: worstPrices,
-      countTokens: (state, signal) => countTokens(requestOf(session, state, signal)),
+      // It would count what the API leaves out; what the last answer said is nearer.
+      countTokens: async (state, signal) =>
+        parts.cachedMicrocompact?.isActive()
+          ? undefined
+          : await countTokens(requestOf(session, state, signal)),
     }),
     legalize: createLegalize({ ...base, pricesOf: promptPrices }),
     stripMedia: createStripMedia({ ...base, partsOf }),
@@ -78,12 +85,17 @@ export function contextServices(parts: ContextParts): ContextServices {
 }
 
 /** Stages that free room without a model. */
-function lightStages(
-  session: Session,
-  tell: Tell,
-): Pick<ContextServices, 'toolResultBudget' | 'snip' | 'microcompact'> {
+function lightStages({
+  session,
+  tell,
+  cachedMicrocompact,
+}: ContextParts): Pick<ContextServices, 'toolResultBudget' | 'snip' | 'microcompact'> {
   const { log, tokens: counter, config, transcript, toolState } = session;
   const base = { log, counter, tell };
+  const microcompact = createMicrocompact({
+    ...base,
+    onCleared: () => fileStateOf(toolState).forgetShown(),
+  });
   return {
     toolResultBudget: createToolResultBudget({
       ...base,
@@ -107,10 +119,7 @@ function lightStages(
           now: () => session.now().getTime(),
         })
       : pass,
-    microcompact: createMicrocompact({
-      ...base,
-      onCleared: () => fileStateOf(toolState).forgetShown(),
-    }),
+    microcompact: cachedMicrocompact?.stage(microcompact) ?? microcompact,
   };
 }
 

@@ -89,7 +89,7 @@ function pass(
       return;
     case 'ended': {
       const usd = bill(session, model, event.usage);
-      session.tokens.noteUsage(state.history.head, event.usage);
+      session.tokens.noteUsage(state.history.head, event.usage, event.edited?.clearedTokens);
       const tokens = contextOf(event.usage);
       const outputTokens = event.usage.output_tokens;
       send({

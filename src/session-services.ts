@@ -3,6 +3,7 @@
  * decided about a result), so one set serves all turns.
  */
 import { createAttachments } from '../services/attachments/attachments.ts';
+import { CACHED_MICROCOMPACT } from '../services/features.ts';
 import { createStopHooks } from '../services/hooks/stop-hooks.ts';
 import { createCallModel } from '../services/model/call-model.ts';
 import { createClient } from '../services/model/client.ts';
@@ -11,6 +12,7 @@ import { createJudge } from '../services/permissions/judge.ts';
 import type { Judge } from '../services/permissions/types.ts';
 import type { StageWord, Tell } from '../services/preprocess/stage.ts';
 import { attachmentSources } from './attachment-sources.ts';
+import { cachedMicrocompact } from './cached-microcompact.ts';
 import { type ContextServices, contextServices } from './context-services.ts';
 import type { QueryDeps } from './deps.ts';
 import { judgeQueued } from './prompt-hooks.ts';
@@ -42,7 +44,7 @@ export function sessionServices(
   };
   const clock = () => now().getTime();
   const client = createClient(model);
-  const callModel = createCallModel({
+  const askModel = createCallModel({
     client,
     uuid,
     now: clock,
@@ -51,13 +53,16 @@ export function sessionServices(
       ...(model.quietMs === undefined ? {} : { quietMs: model.quietMs }),
     },
   });
+  const cached = CACHED_MICROCOMPACT ? cachedMicrocompact(session, tell) : undefined;
+  const oneModel = cached?.callModel(askModel) ?? askModel;
+  const callModel = session.watch.watched(oneModel, session);
   const { sources, prefetch } = attachmentSources(session);
   return {
     // What the work's new places have for it is looked for while the model speaks.
-    callModel: (request) => {
+    callModel: session.watch.watched((request) => {
       prefetch();
-      return callModel(request);
-    },
+      return oneModel(request);
+    }, session),
     judge: createJudge({
       home: config.env.HOME ?? config.cwd,
       root: config.cwd,
@@ -68,7 +73,7 @@ export function sessionServices(
       ],
     }),
     ...contextServices({
-      ...{ session, client, callModel, tell },
+      ...{ session, client, callModel, tell, cachedMicrocompact: cached },
       promptUuids: () => current()?.turn.promptUuids ?? [],
     }),
     tell,

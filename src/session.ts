@@ -20,12 +20,14 @@ import type { LogMessage } from '../services/messages.ts';
 import { defaultModel } from '../services/model/model-table.ts';
 import type { Usage } from '../services/model/types.ts';
 import { UsageMeter, type UsageSnapshot } from '../services/model/usage.ts';
+import type { EditingMode } from '../services/preprocess/cached-microcompact.ts';
 import { createTokenCounter, type TokenCounter } from '../services/preprocess/token-count.ts';
 import type { Ledger } from '../services/tools/executor/deps.ts';
 import type { Tool, ToolState } from '../services/tools/tool.ts';
 import type { QueryEngineConfig } from './config.ts';
 import { PromptQueue } from './prompt-queue.ts';
 import { sessionHooks } from './session-hooks.ts';
+import { Watch } from './watch.ts';
 
 /** Dollars that this process has spent for a session, by whomever. */
 export interface Spending {
@@ -45,6 +47,8 @@ export interface Session {
   /** Absent when nothing is written down. */
   readonly ledger: Ledger | undefined;
   readonly runHooks: HookRunner;
+  /** Those who look on; of its agents, too. */
+  readonly watch: Watch;
   readonly toolState: ToolState;
   /** Built in, of the host, of servers, and of this turn: what the model is offered now. */
   readonly tools: () => readonly Tool[];
@@ -57,6 +61,8 @@ export interface Session {
   readonly historyFolder: string;
   /** Summaries of single parts of the conversation: those that stand in it, and prepared ones. */
   readonly collapses: Collapses;
+  /** Whether the server clears old results itself. */
+  readonly contextEditing: EditingMode;
   /** Prompts that came while a turn ran. */
   readonly queue: PromptQueue;
   /** Where shells stand now. Begins as `config.cwd`. */
@@ -160,6 +166,7 @@ export function openSession(
     runHooks: sessionHooks(config, { id, transcriptPath: path, uuid, tools }, (message) =>
       session.tellHost(message),
     ),
+    watch: new Watch(),
     toolState: config.readFileCache,
     tools,
     uuid,
@@ -168,6 +175,7 @@ export function openSession(
     folder: join(ownFolder, 'tool-results'),
     historyFolder,
     collapses: new Map(resumed?.restored.collapses.map((one) => [one.id, one])),
+    contextEditing: { refusal: undefined },
     queue: new PromptQueue(),
     cwd,
     systemPrompt: [],

@@ -8,8 +8,10 @@
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import type { StopReason } from '../../machines/state.ts';
+import { CACHED_MICROCOMPACT } from '../features.ts';
 import type { ContentBlock, LogMessage, ToolUseBlock, Unreadable } from '../messages.ts';
 import { deepWellFormed, isWellFormed, wellFormed } from '../well-formed.ts';
+import { type AppliedEdit, readAppliedEdit } from './context-editing.ts';
 import { isRecord, readToolInput } from './tool-input.ts';
 import type { ModelEvent, Usage } from './types.ts';
 import { readUsage } from './usage.ts';
@@ -71,6 +73,7 @@ export class Accumulator {
   #stopReason: unknown;
   #stopDetails: unknown;
   #usage: Usage | undefined;
+  #edited: AppliedEdit | undefined;
   #isOver = false;
 
   constructor(options: AccumulatorOptions) {
@@ -85,6 +88,11 @@ export class Accumulator {
   /** The last numbers; `undefined` before the first. */
   get usage(): Usage | undefined {
     return this.#usage;
+  }
+
+  /** What the API has left out of the prompt; `undefined`: it says nothing of that. */
+  get edited(): AppliedEdit | undefined {
+    return this.#edited;
   }
 
   get stopDetails(): unknown {
@@ -310,8 +318,10 @@ export class Accumulator {
     return events;
   }
 
-  #note(event: RawEvent, { delta, usage }: Record<string, unknown>): readonly ModelEvent[] {
+  #note(event: RawEvent, given: Record<string, unknown>): readonly ModelEvent[] {
+    const { delta, usage } = given;
     this.#usage = readUsage(this.#usage, usage);
+    if (CACHED_MICROCOMPACT) this.#edited = readAppliedEdit(given.context_management);
     if (isRecord(delta)) {
       this.#stopReason = delta.stop_reason ?? this.#stopReason;
       this.#stopDetails = delta.stop_details ?? this.#stopDetails;

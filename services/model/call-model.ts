@@ -138,6 +138,7 @@ const endedWith = (answer: Accumulator): Ending => ({
   type: 'ended',
   stopReason: answer.stopReason,
   usage: answer.usage ?? noUsage,
+  ...(answer.edited === undefined ? {} : { edited: answer.edited }),
   ...(answer.stopDetails === undefined ? {} : { stopDetails: answer.stopDetails }),
 });
 

@@ -9,10 +9,12 @@
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import type { QuerySource } from '../../machines/state.ts';
+import { CACHED_MICROCOMPACT } from '../features.ts';
 import type { ContentBlock, LogMessage, ToolResultBlock } from '../messages.ts';
 import type { Tool } from '../tools/tool.ts';
 import { deepWellFormed, isWellFormed, wellFormed } from '../well-formed.ts';
 import { type OpenMessage, setBreakpoints } from './cache-breakpoints.ts';
+import { CONTEXT_EDITING_BETA, contextManagement } from './context-editing.ts';
 import { isThinking, mayThinkWith } from './strip-signatures.ts';
 import { thinkingParam } from './thinking-param.ts';
 import { isRecord } from './tool-input.ts';
@@ -55,11 +57,18 @@ export function buildRequest(request: ModelRequest): BuiltRequest {
     ...(request.tools.length > 0 ? { tools: request.tools.map(toTool) } : {}),
     ...(thinking && mayAskFor(thinking, projection) ? { thinking } : {}),
     ...taskBudgetParam(request),
+    ...(CACHED_MICROCOMPACT && request.contextEdit
+      ? { context_management: contextManagement(request.contextEdit) }
+      : {}),
     stream: true as const,
   };
+  const betas = [
+    ...(request.taskBudget ? [TASK_BUDGET_BETA] : []),
+    ...(CACHED_MICROCOMPACT && request.contextEdit ? [CONTEXT_EDITING_BETA] : []),
+  ];
   const headers = {
     [PURPOSE_HEADER]: PURPOSES[request.querySource],
-    ...(request.taskBudget ? { 'anthropic-beta': TASK_BUDGET_BETA } : {}),
+    ...(betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {}),
   };
   return { body, headers };
 }

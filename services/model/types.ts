@@ -3,9 +3,12 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { Failure, QuerySource, StopReason } from '../../machines/state.ts';
 import type { LogMessage } from '../messages.ts';
 import type { Tool } from '../tools/tool.ts';
+import type { AppliedEdit, ContextEdit } from './context-editing.ts';
 
 /** Anything that can make a message: the SDK's client, Bedrock's, Vertex's, a gateway's, a fake. */
 export interface ModelClient {
+  /** `false`: knows no betas, so that it is never asked to edit contexts. */
+  readonly editsContexts?: boolean;
   readonly messages: {
     create(
       body: Anthropic.MessageCreateParamsStreaming,
@@ -47,6 +50,8 @@ export interface ModelRequest {
   readonly maxTokens: number;
   readonly querySource: QuerySource;
   readonly taskBudget?: { readonly total: number; readonly remaining?: number };
+  /** The API may leave old results out of the prompt. */
+  readonly contextEdit?: ContextEdit;
   readonly signal: AbortSignal;
 }
 
@@ -74,6 +79,8 @@ export type ModelEvent =
       readonly type: 'ended';
       readonly stopReason: StopReason;
       readonly usage: Usage;
+      /** What the API has left out of the prompt. Absent: it says nothing of that. */
+      readonly edited?: AppliedEdit;
       readonly stopDetails?: unknown;
     }
   /** `usage` is what had been reported when it broke. */

@@ -20,12 +20,12 @@ export interface MicrocompactDeps {
 }
 
 /** Their results can be had again at any time. */
-const REREADABLE = new Set(['Read', 'Grep', 'Glob', 'WebFetch']);
+export const REREADABLE: ReadonlySet<string> = new Set(['Read', 'Grep', 'Glob', 'WebFetch']);
 /**
  * The newest results are what the model works with: so many, and the rest of their round as well, so
  * that a change ends where a request has ended, and the prompt cache finds what comes before.
  */
-const RESULTS_KEPT = 5;
+export const RESULTS_KEPT = 5;
 /** An old command output above this is cut to its head and tail. */
 const OUTPUT_CHARS_MAX = 10_000;
 /** Below this there is room enough for results to stay. */

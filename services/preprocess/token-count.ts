@@ -36,10 +36,13 @@ export interface TokenCounter {
    * The API has answered a request.
    * @param head the history that was sent.
    * @param usage as reported; fields may be missing or null (proxies), then it is not trusted.
+   * @param clearedTokens what the API has left out of the prompt: it was sent, and is not in the
+   * usage.
    */
   noteUsage(
     head: string,
     usage: { readonly [F in keyof Usage]?: number | null } | null | undefined,
+    clearedTokens?: number,
   ): void;
   /** The API has counted a prompt that was not sent. */
   noteCount(head: string, tokens: number): void;
@@ -82,6 +85,8 @@ const HISTORY_OVER_FIXED = 4;
 interface Anchor {
   readonly head: string;
   readonly tokens: number;
+  /** What the API has left out of it: not in `tokens`, and left out of the next one as well. */
+  readonly clearedTokens: number;
   /** What the answer to it had; 0 when it was only counted. */
   readonly answerTokens: number;
   /** Of a request that was really sent, unchanged since: its prefix is in the cache. */
@@ -163,7 +168,8 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
       // From one usage to the next: what a system prompt or a tool really costs does not matter.
       const { answered, rest } = splitAnswer(anchor, fresh);
       const size = sizeOf(rest);
-      return share(tokens - anchor.tokens - answered - size.mediaTokens, size);
+      const before = anchor.tokens + anchor.clearedTokens;
+      return share(tokens - before - answered - size.mediaTokens, size);
     }
     const size = historySize(head);
     const isMostlyHistory = tokensOf(size, 1) > HISTORY_OVER_FIXED * tokensOf(fixedSize(), 1);
@@ -174,9 +180,12 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
     const text = tokensOf({ ...size, mediaTokens: 0 }, 1);
     return text < CALIBRATION_TOKENS_MIN || tokens <= 0 ? undefined : tokens / text;
   };
+  /** Sent, and left out by the API: the estimate has it not, once an answer has said so. */
+  const clearedIn = (head: string) => (anchor && afterAnchor(head) ? anchor.clearedTokens : 0);
   const trust = (head: string, told: Omit<Anchor, 'head'>) => {
-    if (told.tokens < TRUSTED_SHARE * estimate(head)) return;
-    const wanted = wantedFactor(head, told.tokens);
+    const sent = told.tokens + told.clearedTokens;
+    if (sent < TRUSTED_SHARE * (estimate(head) + clearedIn(head))) return;
+    const wanted = wantedFactor(head, sent);
     anchor = { head, ...told };
     if (wanted === undefined) return;
     const within = Math.min(PROSE_RATIO / RATIO_MIN, Math.max(PROSE_RATIO / RATIO_MAX, wanted));
@@ -186,7 +195,7 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
 
   return {
     estimate,
-    noteUsage: (head, usage) => {
+    noteUsage: (head, usage, clearedTokens = 0) => {
       const prompt =
         count(usage?.input_tokens) +
         count(usage?.cache_read_input_tokens) +
@@ -199,17 +208,24 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
         cache_read_input_tokens: count(usage?.cache_read_input_tokens),
         cache_creation_input_tokens: count(usage?.cache_creation_input_tokens),
       };
-      trust(head, { tokens: prompt, answerTokens, isCached: true });
+      trust(head, { tokens: prompt, clearedTokens, answerTokens, isCached: true });
     },
     noteCount: (head, tokens) => {
-      if (count(tokens) > 0) trust(head, { tokens, answerTokens: 0, isCached: false });
+      if (count(tokens) > 0)
+        trust(head, { tokens, clearedTokens: 0, answerTokens: 0, isCached: false });
     },
     noteRewrite: (from, to) => {
       if (!anchor || !afterAnchor(from)) return;
       if (afterAnchor(to)) return; // only what came after it is different
       const freed = byBytes(from) - byBytes(to);
-      const tokens = Math.max(estimate(from) - freed, byBytes(to) * TRUSTED_SHARE);
-      anchor = { head: to, tokens, answerTokens: 0, isCached: false };
+      // What was left out anyway frees nothing by going.
+      const clearedTokens = Math.max(0, anchor.clearedTokens - Math.max(0, freed));
+      const sent = estimate(from) + anchor.clearedTokens - freed;
+      const tokens = Math.max(sent, byBytes(to) * TRUSTED_SHARE) - clearedTokens;
+      anchor = {
+        ...{ head: to, tokens: Math.max(0, tokens), clearedTokens },
+        ...{ answerTokens: 0, isCached: false },
+      };
     },
     estimateMessages: (messages) => Math.ceil(tokensOf(sizeOf(messages))),
     estimateText: (text) => Math.ceil(tokensOf(textSize(text))),
