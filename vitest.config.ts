@@ -19,7 +19,8 @@ const alias = {
 export default defineConfig({
   resolve: { alias },
   test: {
-    globalSetup: ['test/tools/build.ts'],
+    globalSetup: ['test/tools/build.ts', 'test/tools/coverage-merge.ts'],
+    setupFiles: ['test/tools/coverage-setup.ts'],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     pool: 'forks',

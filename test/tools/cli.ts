@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type ScriptedServer, startScriptedServer } from '../../src/testing/index.ts';
 import type { Script } from '../../src/testing/script.ts';
 import { failureFile } from './build.ts';
+import { coverageFlags } from './chart-coverage.ts';
 
 const cliFile = fileURLToPath(new URL('../../dist/cli.mjs', import.meta.url));
 
@@ -95,7 +96,8 @@ export class CliProcess {
   #look: () => void = () => {};
 
   constructor(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv) {
-    this.child = spawn(process.execPath, [cliPath(), ...args], { cwd, env, stdio: 'pipe' });
+    const command = [...coverageFlags(), cliPath(), ...args];
+    this.child = spawn(process.execPath, command, { cwd, env, stdio: 'pipe' });
     this.child.stdin?.on('error', () => {});
     // Without any listener Node throws away, at the exit, what nobody has read.
     this.child.stdout?.on('readable', () => {});
