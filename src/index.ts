@@ -39,9 +39,17 @@ export {
   type UnknownCall,
 } from './config.ts';
 export { productionDeps, type QueryDeps } from './deps.ts';
+export type {
+  EngineEvent,
+  EngineObserver,
+  ObservedAnswer,
+  ObservedQuery,
+  ObservedRequest,
+} from './engine-events.ts';
 export { engineFromOptions, type Options } from './options.ts';
 export { ask, type Query, query, type SDKUserPrompt } from './query.ts';
 export { type InterruptedTurn, QueryEngine } from './query-engine.ts';
+export type { HeldQuery, QueryHold } from './query-hold.ts';
 export type { RewindOptions } from './rewind.ts';
 export { type QueryParams, runQuery } from './run-query.ts';
 export {

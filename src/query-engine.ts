@@ -9,6 +9,7 @@ import { builtInAgents, mergedAgents } from '../services/agents/agent-definition
 import type { RewindFilesResult } from '../services/journal/checkpoints.ts';
 import { openCalls } from '../services/journal/open-calls.ts';
 import type { Restored } from '../services/journal/restore.ts';
+import { foundIn } from '../services/mcp/tool-search.ts';
 import { emptyHistory } from '../services/message-log.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type {
@@ -16,7 +17,7 @@ import type {
   PermissionDenial,
   PermissionMode,
 } from '../services/permissions/types.ts';
-import { foundSkillsOf } from '../services/skills/found-skills.ts';
+import { foundSkillsOf, laterSkillTool } from '../services/skills/found-skills.ts';
 import { fileStateOf } from '../services/tools/files/file-state.ts';
 import type { Tool } from '../services/tools/tool.ts';
 import { closeSession } from './close-session.ts';
@@ -29,6 +30,7 @@ import {
 } from './config.ts';
 import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.ts';
 import { productionDeps, type QueryDeps } from './deps.ts';
+import type { EngineObserver } from './engine-events.ts';
 import { tellFailure } from './failure-hooks.ts';
 import { initMessage } from './init-message.ts';
 import { journalNotices } from './journal-notices.ts';
@@ -38,6 +40,7 @@ import { OutputQueue, progressKey } from './output-queue.ts';
 import { acceptPrompt, type ProcessedInput } from './process-user-input.ts';
 import { admitLeft } from './prompt-hooks.ts';
 import type { Priority } from './prompt-queue.ts';
+import type { QueryHold } from './query-hold.ts';
 import { queryInput } from './query-input.ts';
 import { QueryScope } from './query-scope.ts';
 import { cancelPrompt, enqueuePrompt, takePrompts } from './queued-prompts.ts';
@@ -120,6 +123,7 @@ export class QueryEngine {
       config.mcpClients,
       (text) => this.#tell(text),
       config.handleElicitation,
+      foundIn(initial),
     );
   }
 
@@ -191,12 +195,51 @@ export class QueryEngine {
     if (this.#turn) throw new Error('a turn is running: use enqueue() for prompts beside it');
     const turn = this.#beginTurn(options, prompt !== undefined);
     try {
-      yield* this.#steps(prompt, options, turn);
+      yield* this.#seen(this.#steps(prompt, options, turn));
     } catch (error) {
-      yield await this.#result(turn, { kind: 'setupFailed', error });
+      const result = await this.#result(turn, { kind: 'setupFailed', error });
+      this.#session.watch.tell({ type: 'message.said', message: result });
+      yield result;
     } finally {
+      if (!turn.hasResult) await this.#endLeft(turn);
       this.#endTurn();
     }
+  }
+
+  /** The host has left before the query began: its prompt has a result all the same. */
+  async #endLeft(turn: Turn): Promise<void> {
+    this.interrupt();
+    await this.#result(turn, { kind: 'answered', text: '', reason: 'aborted_streaming' });
+  }
+
+  /** What the host hears, those who look on hear with it; deltas are for the host alone. */
+  async *#seen(
+    messages: AsyncGenerator<SDKMessage, void, unknown>,
+  ): AsyncGenerator<SDKMessage, void, unknown> {
+    const { watch } = this.#session;
+    for await (const message of messages) {
+      if (watch.isWatched && message.type !== 'stream_event') {
+        watch.tell({ type: 'message.said', message });
+      }
+      yield message;
+    }
+  }
+
+  /**
+   * Lets somebody look on: an inspector, a tracer, a meter. From the next event on.
+   * @returns ends it.
+   * @experimental
+   */
+  observe(observer: EngineObserver): () => void {
+    return this.#session.watch.observe(observer);
+  }
+
+  /**
+   * Lets somebody hold its queries (breakpoints), from the next query on. `undefined`: nobody.
+   * @experimental
+   */
+  set hold(hold: QueryHold | undefined) {
+    this.#session.watch.hold = hold;
   }
 
   async *#steps(
@@ -349,12 +392,17 @@ export class QueryEngine {
       orphanedPermission: isAnswered ? undefined : this.#config.orphanedPermission,
     }).finally(() => scope.queue.end());
     settling.catch(() => {}); // awaited below, after the last message was read
-    yield* safely(scope.queue, session.transcript);
-    const settled = await settling;
-    this.#history = session.log.append(this.#history, settled.messages);
-    const [deferred] = settled.deferred;
-    if (deferred) turn.deferred = deferred;
-    return settled;
+    let isHeard = false;
+    try {
+      yield* safely(scope.queue, session.transcript);
+      isHeard = true;
+    } finally {
+      if (!isHeard) this.interrupt(); // the host has left: what was done stands all the same
+      const { messages, deferred } = await settling;
+      this.#history = session.log.append(this.#history, messages);
+      if (deferred[0]) turn.deferred = deferred[0];
+    }
+    return settling;
   }
 
   /** 7. Slash commands, hooks of the prompt, budget in the prompt. */
@@ -557,6 +605,7 @@ export class QueryEngine {
     }
     if (turn.deferred) this.#isDeferred = true;
     const message = resultMessage(turn, outcome, this.#session);
+    turn.hasResult = true;
     const { transcript } = this.#session;
     transcript.note('result', { ...message });
     const written = transcript.commit().catch(() => {}); // a disk that fails was told already
@@ -675,6 +724,7 @@ export class QueryEngine {
     this.interrupt();
     await this.#agents.close();
     await closeSession(this.#session, this.#servers, this.#isStarted);
+    this.#session.watch.tell({ type: 'engine.closed' });
   }
 
   /** Made with the first query: they look at what the host has set until then. */
@@ -691,7 +741,12 @@ export class QueryEngine {
   }
 
   #tools(): readonly Tool[] {
-    return [...this.#config.tools, ...this.#servers.tools(), ...this.#turnTools];
+    return [
+      ...this.#config.tools,
+      ...this.#servers.tools(),
+      ...laterSkillTool(this.#config),
+      ...this.#turnTools,
+    ];
   }
 
   #commands(): readonly Command[] {

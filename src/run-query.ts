@@ -6,17 +6,20 @@
 import { channel } from 'node:diagnostics_channel';
 import { type Actor, createActor, type InspectionEvent, toPromise } from 'xstate';
 import type { QueryOutput } from '../machines/events.ts';
+import type { Question } from '../machines/ports.ts';
 import { queryMachine } from '../machines/query.machine.ts';
 import type { Flaw, MessageRef, QueryInput, QueryResult } from '../machines/state.ts';
-import { conversation, question } from '../services/as-actor.ts';
+import { type Ask, conversation, question } from '../services/as-actor.ts';
 import type { Transcript } from '../services/journal/transcript.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type { QueryConfig } from './config.ts';
 import { converse } from './converse.ts';
 import type { QueryDeps } from './deps.ts';
+import type { ObservedQuery } from './engine-events.ts';
 import { flawSentences } from './flaw-sentences.ts';
 import { journalEvents } from './journal-events.ts';
 import type { OutputQueue } from './output-queue.ts';
+import { type HeldQuery, heldAsk, heldTalk } from './query-hold.ts';
 import type { QueryScope } from './query-scope.ts';
 import { show } from './show.ts';
 import { errorToWire } from './to-wire.ts';
@@ -24,6 +27,8 @@ import type { SDKMessage } from './wire.ts';
 
 /** After the end, so long for the last words: the usage of a stream that was cut off. */
 const LAST_WORDS_MS = 1_500;
+/** Of a prompt, where a query is named by it. */
+const TITLE_CHARS_MAX = 120;
 /** Every query of this process, for one who watches the process and not an engine of it. */
 const inspections = channel('escapement:inspect');
 
@@ -35,6 +40,8 @@ export interface QueryParams {
   /** Abort: the query ends as `aborted_streaming` or `aborted_tools`. */
   readonly signal: AbortSignal;
   readonly inspect?: (event: InspectionEvent) => void;
+  /** For those who look on: of an agent, the call that it works for, its name and its task. */
+  readonly about?: Pick<ObservedQuery, 'title' | 'toolUseId' | 'agent'>;
   /** Told of every end, also when the host has left and nobody reads the return value. */
   readonly onEnd?: (result: QueryResult) => void;
 }
@@ -47,18 +54,26 @@ export async function* runQuery(
   params: QueryParams,
 ): AsyncGenerator<SDKMessage, QueryResult, unknown> {
   const { scope, signal } = params;
+  const { session } = scope;
+  const { watch } = session;
+  const { queryId } = params.input;
   const lives = new Set<Promise<void>>();
   const over = new AbortController();
   scope.beside = (work) => {
     if (!over.signal.aborted) keepUntilSettled(work(over.signal), lives);
   };
-  const actor = createActor(machineOf(params, lives), {
+  watch.began(session, observed(params));
+  const held = watch.hold?.begin(queryId);
+  const actor = createActor(machineOf(params, lives, held), {
     input: params.input,
-    inspect: journalEvents(scope.session.transcript, params.input, (event) => {
+    ...(held ? { clock: held.clock } : {}),
+    inspect: journalEvents(session.transcript, params.input, (event) => {
       if (inspections.hasSubscribers) inspections.publish(event);
+      if (watch.isWatched) watch.tell({ type: 'query.inspected', queryId, event });
       scope.tellCallback('inspect', () => params.inspect?.(event));
     }),
   });
+  held?.bind(actor);
   const abort = () => stopQuery(actor);
   scope.interrupt = abort;
   actor.on('*', (word) => hear(word, scope, actor));
@@ -73,7 +88,7 @@ export async function* runQuery(
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   try {
-    yield* scope.session.config.bare ? scope.queue : safely(scope.queue, scope.session.transcript);
+    yield* session.config.bare ? scope.queue : safely(scope.queue, session.transcript);
     return await ended;
   } finally {
     signal.removeEventListener('abort', abort);
@@ -82,9 +97,22 @@ export async function* runQuery(
     actor.stop();
     over.abort();
     scope.queue.end();
+    held?.end();
     await settled(lives);
+    watch.ended(session, { queryId, ...(output ? { result: output } : {}) });
     if (output) params.onEnd?.(output);
   }
+}
+
+/** The query, for those who look on. */
+function observed({ input, scope, about }: QueryParams): ObservedQuery {
+  const { queryId, model, querySource = 'main', history } = input;
+  const { log } = scope.session;
+  const prompt = log.at(history.head).findLast(({ origin }) => origin === 'prompt');
+  const [block] = prompt?.content ?? [];
+  const said = block?.type === 'text' ? block.text : '';
+  const title = said.replace(/\s+/g, ' ').trim().slice(0, TITLE_CHARS_MAX);
+  return { queryId, model, querySource, title, ...about };
 }
 
 /**
@@ -122,24 +150,32 @@ function keepUntilSettled(life: Promise<void>, lives: Set<Promise<void>>): void 
 }
 
 /** The chart with its services. */
-function machineOf({ deps, scope }: QueryParams, lives: Set<Promise<void>>) {
+function machineOf(
+  { deps, scope }: QueryParams,
+  lives: Set<Promise<void>>,
+  held: HeldQuery | undefined,
+) {
   const live = (life: Promise<void>) => keepUntilSettled(life, lives);
+  const { session } = scope;
+  const callModel = session.watch.watched(deps.callModel, session);
+  const asked = <Q extends Question & keyof QueryDeps>(name: Q) =>
+    question(heldAsk(held, name, deps[name] as Ask<Awaited<ReturnType<QueryDeps[Q]>>>));
   return queryMachine.provide({
     actors: {
-      toolResultBudget: question(deps.toolResultBudget),
-      snip: question(deps.snip),
-      microcompact: question(deps.microcompact),
-      collapse: question(deps.collapse),
-      autocompact: question(deps.autocompact),
-      legalize: question(deps.legalize),
-      drainCollapses: question(deps.drainCollapses),
-      stripMedia: question(deps.stripMedia),
-      reactiveCompact: question(deps.reactiveCompact),
-      switchModel: question(deps.switchModel),
-      attachments: question(deps.attachments),
-      stopHooks: question(deps.stopHooks),
+      toolResultBudget: asked('toolResultBudget'),
+      snip: asked('snip'),
+      microcompact: asked('microcompact'),
+      collapse: asked('collapse'),
+      autocompact: asked('autocompact'),
+      legalize: asked('legalize'),
+      drainCollapses: asked('drainCollapses'),
+      stripMedia: asked('stripMedia'),
+      reactiveCompact: asked('reactiveCompact'),
+      switchModel: asked('switchModel'),
+      attachments: asked('attachments'),
+      stopHooks: asked('stopHooks'),
       callModel: conversation(
-        (line) => converse(line, deps.callModel, scope),
+        heldTalk(held, 'callModel', (line) => converse(line, callModel, scope)),
         (error, send) =>
           send({
             type: 'request.failed',
@@ -149,7 +185,7 @@ function machineOf({ deps, scope }: QueryParams, lives: Set<Promise<void>>) {
         live,
       ),
       toolExecutor: conversation(
-        (line) => deps.toolExecutor(line),
+        heldTalk(held, 'toolExecutor', deps.toolExecutor),
         undefined, // its calls would wait for their answers: the chart ends the query
         live,
       ),

@@ -218,6 +218,7 @@ export class Subagents {
       ...{ config, scope, signal },
       input: inputOf(task, session, model),
       deps: { ...deps, ...session.config.deps },
+      about: { title: task.description, toolUseId, agent: agent.name },
     });
     try {
       let last = '';

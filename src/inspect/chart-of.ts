@@ -7,7 +7,7 @@ const known = new WeakMap<object, Chart>();
 
 /** @returns the same object for the same machine. */
 export function chartOf(machine: AnyStateMachine): Chart {
-  const before = known.get(machine.root);
+  const before = known.get(machine.config);
   if (before) return before;
   const nodes: ChartNode[] = [];
   const edges: ChartEdge[] = [];
@@ -24,7 +24,7 @@ export function chartOf(machine: AnyStateMachine): Chart {
     .update(JSON.stringify([nodes, edges]))
     .digest('hex');
   const chart = { key: `${machine.id}@${hash.slice(0, 12)}`, id: machine.id, nodes, edges };
-  known.set(machine.root, chart);
+  known.set(machine.config, chart);
   return chart;
 }
 
