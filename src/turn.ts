@@ -24,6 +24,8 @@ export class Turn {
   deferred: { id: string; name: string; input: unknown } | undefined;
   apiMs = 0;
   errors: string[] = [];
+  /** The last word is said, or stands in the file of a host that has left. */
+  hasResult = false;
 
   constructor(usageBefore: UsageSnapshot) {
     this.usageBefore = usageBefore;

@@ -2,6 +2,7 @@
 import type { QueryOutput } from '../../machines/events.ts';
 import { terminalReasons } from '../../machines/reasons.ts';
 import type { LogMessage } from '../../services/messages.ts';
+import { wellFormed } from '../../services/well-formed.ts';
 import type { QueryEngine } from '../query-engine.ts';
 import type { SDKMessage, SDKResultMessage } from '../wire.ts';
 import type { ScriptedServer } from './scripted-server.ts';
@@ -84,9 +85,11 @@ export function deltasOf(messages: readonly SDKMessage[]): ReadonlyMap<string, s
   for (const message of messages) {
     if (message.type === 'tombstone') texts.delete(message.message.uuid);
     if (message.type !== 'stream_event' || message.message_uuid === undefined) continue;
-    const { delta } = message.event as { delta?: { text?: string } };
+    if (message.parent_tool_use_id) continue; // an agent's
+    // The API begins a block empty; others send the first words with its begin.
+    const { delta, content_block: begun } = message.event as Record<string, { text?: string }>;
     const before = texts.get(message.message_uuid) ?? '';
-    texts.set(message.message_uuid, before + (delta?.text ?? ''));
+    texts.set(message.message_uuid, before + (begun?.text ?? '') + (delta?.text ?? ''));
   }
   return texts;
 }
@@ -125,7 +128,17 @@ const checks = {
       .filter((r) => r.is_error === (r.subtype === 'success') || r.is_error !== r.errors.length > 0)
       .map((r) => `${r.terminal_reason}: ${r.subtype}, ${r.errors.length} errors`)[0],
   /** The host's view without what was taken back is the history with compactions undone. */
-  view: ({ messages, agreed }) => differenceOf(viewOf(messages), agreed),
+  view: ({ messages, agreed, history }) => {
+    // Calls that an earlier turn has left open are answered before the chart runs.
+    const known = new Set(agreed);
+    const settled = new Set(
+      history.flatMap(({ kind, uuid }) => (kind === 'tool_result' && !known.has(uuid) ? uuid : [])),
+    );
+    return differenceOf(
+      viewOf(messages).filter((uuid) => !settled.has(uuid)),
+      agreed,
+    );
+  },
   /** … and, where nothing has rewritten it, the history itself. */
   stands: ({ messages, agreed, history }) => {
     const isRewritten = messages.some(
@@ -157,7 +170,8 @@ const checks = {
     const deltas = deltasOf(messages);
     if (deltas.size === 0) return undefined;
     return differenceOf(
-      [...deltas].filter(([, text]) => text !== '').map((pair) => pair.join(' ')),
+      // A message is mended where the model has sent half of a pair; its deltas are as they came.
+      [...deltas].filter(([, t]) => t !== '').map(([uuid, t]) => `${uuid} ${wellFormed(t)}`),
       [...standingTexts(messages)].filter(([, text]) => text !== '').map((pair) => pair.join(' ')),
     );
   },
@@ -185,7 +199,9 @@ const checks = {
       results.reduce((sum, { usage }) => sum + usage.output_tokens, 0),
       models.reduce((sum, { outputTokens }) => sum + outputTokens, 0),
     ];
-    return spent === total ? undefined : `the turns used ${spent} output tokens, the session ${total}`;
+    return spent === total
+      ? undefined
+      : `the turns used ${spent} output tokens, the session ${total}`;
   },
   /** Nothing leaks that Node warns of. */
   warnings: ({ warnings }) => warnings[0],

@@ -3,6 +3,7 @@
  * that may end with an assistant message (after `pause_turn`). Share one between servers that
  * play one conversation, as before and after a restart.
  */
+import { isWellFormed, wellFormed } from '../../services/well-formed.ts';
 import type { JsonObject } from './json.ts';
 
 /** Where a block stood in what was sent. */
@@ -26,9 +27,15 @@ const thinkingKey = (block: JsonObject): string =>
     ? JSON.stringify(['redacted', block.data])
     : JSON.stringify(['thinking', block.thinking, block.signature]);
 
-/** The part of a block that must come back: no cache mark, nothing that the API can do without. */
-const essence = (block: JsonObject): string =>
-  JSON.stringify(['type', 'text', 'thinking', 'data', 'id', 'name', 'input'].map((f) => block[f]));
+const ESSENTIAL = ['type', 'text', 'thinking', 'data', 'id', 'name', 'input'];
+/**
+ * The part of a block that must come back: no cache mark, nothing that the API can do without. Half
+ * of a pair may not be sent back (rule S10): mended counts as unchanged.
+ */
+const essence = (block: JsonObject): string => {
+  const parts = ESSENTIAL.map((field) => block[field]);
+  return JSON.stringify(parts.map((part) => (typeof part === 'string' ? wellFormed(part) : part)));
+};
 
 /** Takes the complete blocks of one message as they go out. */
 export interface SentMessage {
@@ -56,7 +63,8 @@ export class SentMemory {
       add: (block) => {
         const place = { model, message, index: sent.push(block) - 1 };
         if (isThinking(block)) {
-          thinking.push(thinkingKey(block));
+          // What cannot be sent back as it is (rule S10) is not asked for.
+          if (isWellFormed(String(block.thinking ?? ''))) thinking.push(thinkingKey(block));
           this.#thinking.set(thinkingKey(block), place);
         }
         if (block.type === 'tool_use') {
