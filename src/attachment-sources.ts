@@ -29,6 +29,9 @@ export function attachmentSources(session: Session): AttachmentSources {
     ...base,
     root: config.cwd,
     skills: config.skills ?? [],
+    hasTool: [...config.tools, ...(config.skillTool ? [config.skillTool] : [])].some(
+      ({ name }) => name === 'Skill',
+    ),
     discovered: session.discoveredSkillNames,
   });
   const memory = createNestedMemory({

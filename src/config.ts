@@ -280,6 +280,8 @@ export interface QueryEngineConfig {
   readonly readsNested?: boolean;
   /** Instructions for kinds of work, of which the model sees one line each. */
   readonly skills?: readonly Skill[];
+  /** Offered from the first skill on that is found by the work; with `skills` it is there already. */
+  readonly skillTool?: Tool;
   readonly mcpToolMs?: number;
   /** What was found odd while the options were read: told with the first turn. */
   readonly startWarnings?: readonly string[];

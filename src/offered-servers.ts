@@ -28,18 +28,20 @@ export interface OfferedServers {
  * Begins to connect them.
  * @param tell hears what people should know.
  * @param ask puts the servers' questions to the person.
+ * @param found tools that the conversation has found already.
  */
 export function offeredServers(
   servers: readonly MCPServerConnection[],
   tell: (text: string) => void,
   ask: HandleElicitation | undefined,
+  found: readonly string[],
 ): OfferedServers {
   for (const server of servers) {
     server.listen?.(tell);
     if (ask) server.answerBy?.(ask);
   }
   const connecting = Promise.all(servers.map((server) => server.connect?.()));
-  const offered = deferredTools();
+  const offered = deferredTools(found);
   const overResources = resourceTools(() => servers);
   return {
     ready: (signal) => orAborted(connecting, signal),

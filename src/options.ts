@@ -225,10 +225,10 @@ export async function configFromOptions(
     ...(options.fallbackModel === undefined
       ? {}
       : { fallbackModel: modelNamed(options.fallbackModel, model) }),
-    tools: await builtInTools(options, {
+    ...(await builtInTools(options, {
       ...{ agents, skills: written.skills },
       insideHosts: (options.webFetchInsideHosts ?? []).map((host) => host.toLowerCase()),
-    }),
+    })),
     commands: written.commands,
     mcpClients,
     agents,
@@ -378,8 +378,14 @@ function guardsOf(
 }
 
 /** The tools that are offered: those that are named, without those that are denied as a whole. */
-async function builtInTools(options: Options, parts: BuiltInParts): Promise<readonly Tool[]> {
-  const { builtInTools: all } = await import('../services/tools/built-in.ts');
+async function builtInTools(
+  options: Options,
+  parts: BuiltInParts,
+): Promise<Pick<QueryEngineConfig, 'tools' | 'skillTool'>> {
+  const [{ builtInTools: all }, { skillTool: opens }] = await Promise.all([
+    import('../services/tools/built-in.ts'),
+    import('../services/skills/index.ts'),
+  ]);
   const { tools: wanted } = options;
   const names = Array.isArray(wanted) ? new Set(wanted as readonly string[]) : undefined;
   if (names?.has('Agent')) names.add('Task'); // what newer clients call it
@@ -387,9 +393,12 @@ async function builtInTools(options: Options, parts: BuiltInParts): Promise<read
     options,
     all(parts).map(({ name }) => name),
   );
-  return all(parts).filter(
-    ({ name }) => (names?.has(name) ?? true) && !options.disallowedTools?.includes(name),
-  );
+  const isOffered = ({ name }: Tool): boolean =>
+    (names?.has(name) ?? true) && !options.disallowedTools?.includes(name);
+  const tools = all(parts).filter(isOffered);
+  const later = opens([]);
+  const isLater = isOffered(later) && tools.every(({ name }) => name !== later.name);
+  return { tools, ...(isLater ? { skillTool: later } : {}) };
 }
 
 /**

@@ -2,6 +2,7 @@
  * Many external tools: the schemas of all would be in every request, so they are kept back behind a
  * tool that finds them. What it has found is offered from the next request on.
  */
+import type { LogMessage } from '../messages.ts';
 import type { ParsedInput, Tool, ToolOutput } from '../tools/tool.ts';
 
 /** Up to here all are offered: about 10,000 tokens at 250 a tool. */
@@ -15,12 +16,44 @@ const ABOUT_CHARS_MAX = 200;
 
 export const TOOL_SEARCH = 'ToolSearch';
 
+const FOUND = 'These can be called from now on:';
+
 /**
- * For one session. @returns what to offer of the external tools: all when they are few, else those
+ * What a conversation has of external tools already: found by the search, or called. A session that
+ * is resumed goes on with them.
+ */
+export function foundIn(messages: readonly LogMessage[]): readonly string[] {
+  const found = new Set<string>();
+  const searches = new Set<string>();
+  for (const block of messages.flatMap(({ content }) => content)) {
+    if (block.type === 'tool_use') {
+      if (block.name === TOOL_SEARCH) searches.add(block.id);
+      else if (block.name.startsWith('mcp__')) found.add(block.name);
+    } else if (block.type === 'tool_result' && searches.has(block.tool_use_id)) {
+      for (const name of namesIn(textOf(block.content))) found.add(name);
+    }
+  }
+  return [...found];
+}
+
+function namesIn(answer: string): readonly string[] {
+  const [first, ...lines] = answer.split('\n');
+  return first === FOUND ? lines.map((line) => line.slice(0, line.indexOf(': '))) : [];
+}
+
+const textOf = (content: string | readonly { readonly type: string }[] | undefined): string =>
+  typeof content === 'string'
+    ? content
+    : (content ?? []).map((block) => ('text' in block ? String(block.text) : '')).join('\n');
+
+/**
+ * For one session. @param before names that were found earlier. @returns what to offer of the external tools: all when they are few, else those
  * that were found, oldest first (a list that only grows keeps the cached prefix), and the search.
  */
-export function deferredTools(): (external: readonly Tool[]) => readonly Tool[] {
-  const revealed = new Set<string>();
+export function deferredTools(
+  before: readonly string[] = [],
+): (external: readonly Tool[]) => readonly Tool[] {
+  const revealed = new Set<string>(before);
   let all: readonly Tool[] = [];
   let search: { readonly names: string; readonly tool: Tool } | undefined;
   return (external) => {
@@ -73,11 +106,14 @@ function find(query: string, all: readonly Tool[], revealed: Set<string>): ToolO
   }
   for (const { name } of found) revealed.add(name);
   const lines = found.map(({ name, description }) => `${name}: ${brief(description)}`);
-  return { content: ['These can be called from now on:', ...lines].join('\n') };
+  return { content: [FOUND, ...lines].join('\n') };
 }
 
-const brief = (text: string) =>
-  text.length <= ABOUT_CHARS_MAX ? text : `${text.slice(0, ABOUT_CHARS_MAX)} …`;
+/** In a line: the beginning of each line is a name. */
+function brief(text: string): string {
+  const line = text.replace(/\s+/g, ' ');
+  return line.length <= ABOUT_CHARS_MAX ? line : `${line.slice(0, ABOUT_CHARS_MAX)} …`;
+}
 
 /** Best first: a word in the name counts more than one in the description. */
 function matching(query: string, all: readonly Tool[]): readonly Tool[] {

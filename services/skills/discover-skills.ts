@@ -16,6 +16,8 @@ export interface DiscoverSkillsDeps {
   readonly toolState: ToolState;
   /** With which the session began. */
   readonly skills: readonly Skill[];
+  /** Can the model open them? Else it reads their files. */
+  readonly hasTool: boolean;
   /** Names that were found in this turn; grows. */
   readonly discovered: Set<string>;
   readonly uuid: () => string;
@@ -29,7 +31,8 @@ export interface SkillDiscovery {
 }
 
 export function createSkillDiscovery(deps: DiscoverSkillsDeps): SkillDiscovery {
-  const { root, toolState, skills, discovered } = deps;
+  const { root, toolState, skills, discovered, hasTool } = deps;
+  const how = hasTool ? 'open one with Skill, or read its file' : 'read the file of one';
   const looked = new Map<string, Promise<readonly Skill[]>>();
   const look = (): readonly Promise<readonly Skill[]>[] => {
     for (const folder of foldersOf(toolState, root)) {
@@ -53,7 +56,7 @@ export function createSkillDiscovery(deps: DiscoverSkillsDeps): SkillDiscovery {
       const lines = fresh.map(
         ({ name, description, path }) => `- ${name}: ${description} (${path})`,
       );
-      const text = `Skills for the part of the project that you work in now (open one with Skill, or read its file):\n${lines.join('\n')}`;
+      const text = `Skills for the part of the project that you work in now (${how}):\n${lines.join('\n')}`;
       return [attachmentMessage(text, deps)];
     },
   };

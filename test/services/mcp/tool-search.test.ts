@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { externalTools } from '../../../services/mcp/external-tool.ts';
 import { deferredTools } from '../../../services/mcp/tool-search.ts';
-import { callTool, say, toolNames, toolResults } from '../../../src/testing/index.ts';
+import { callTool, callTools, say, toolNames, toolResults } from '../../../src/testing/index.ts';
+import { openPlace } from '../../src/resume/kit.ts';
 import { tell } from '../../tools/story.ts';
 import { call, odd, textOf } from './kit.ts';
 
@@ -49,5 +50,32 @@ describe('many external tools', () => {
     expect(names.slice(0, 2)).toEqual([['ToolSearch'], ['ToolSearch', 'mcp__srv__tool_44']]);
     const [result] = told.requests[2] ? toolResults(told.requests[2]) : [];
     expect(result).toMatchObject({ text: 'tool_44 {"n":1}' });
+  });
+
+  it('a resumed session goes on with what was found', async () => {
+    const place = openPlace();
+    const options = {
+      mcpServers: { srv: odd({ tools: numbered(45) }) },
+      allowedTools: ['mcp__srv'],
+    };
+    const search = (query: string) => ['ToolSearch', { query }] as const;
+    const first = await place.run({
+      script: {
+        replies: [callTools([search('select:tool_44'), search('select:tool_7')]), say('ok')],
+      },
+      options,
+    });
+    const again = await place.run({
+      script: { replies: [callTool('mcp__srv__tool_7', {}), say('more')] },
+      options: { ...options, resume: first.sessionId },
+    });
+    const offers = again.requests.map((request) =>
+      toolNames(request).filter((name) => name.startsWith('mcp__') || name === 'ToolSearch'),
+    );
+    const all = ['ToolSearch', 'mcp__srv__tool_44', 'mcp__srv__tool_7'];
+    expect(offers).toEqual([all, all]);
+    const [, last] = again.requests;
+    expect(last && toolResults(last).at(-1)?.text).toBe('tool_7 {}');
+    place.close();
   });
 });

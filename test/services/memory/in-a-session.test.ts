@@ -47,6 +47,20 @@ it('nested instructions and skills are appended once, when the work comes there'
   expect(second).toContain('- paint: Paints');
   expect(last.match(/pkg rule/g)).toHaveLength(1);
   expect(last.match(/Paints/g)).toHaveLength(1);
+  const offers = told.requests.map((request) => toolNames(request).includes('Skill'));
+  expect(offers).toEqual([false, true, true, true]);
+  expect(told.lines.some((line) => line.includes('Use red.'))).toBe(true);
+});
+
+it('a session whose host offers no tool for skills reads their files', async () => {
+  const told = await tell({
+    prepare: parts,
+    script: { replies: [read('pkg/a.ts'), say('ok')] },
+    options: { settingSources: ['project'], disallowedTools: ['Skill'] },
+  });
+  const [, second = ''] = bodies(told);
+  expect(second).toContain('(read the file of one)');
+  expect(told.requests.some((request) => toolNames(request).includes('Skill'))).toBe(false);
 });
 
 it('not where the project is not trusted, and not what a rule hides', async () => {
