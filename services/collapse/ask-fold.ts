@@ -30,13 +30,16 @@ export type FoldAnswer =
   | { readonly ok: true; readonly summary: string }
   | { readonly ok: false; readonly reason: string };
 
-export const summaryTokensOf = ({ tokens }: Segment): number =>
+const summaryTokensOf = ({ tokens }: Segment): number =>
   Math.max(SUMMARY_TOKENS_MIN, Math.min(SUMMARY_TOKENS_MAX, Math.floor(tokens * SUMMARY_SHARE)));
+
+/** What is cut is of no use: the words ask for less than there is room for. */
+const answerTokensMax = (segment: Segment): number => 2 * summaryTokensOf(segment);
 
 /** What the request has at most, prompt and answer: for whoever has to pay it. */
 export const foldTokensOf = (segment: Segment): { prompt: number; answer: number } => ({
   prompt: segment.tokens + FOLD_SYSTEM_PROMPT.length,
-  answer: summaryTokensOf(segment),
+  answer: answerTokensMax(segment),
 });
 
 /** The rounds, as much of each message as fits into the window of the model. */
@@ -55,8 +58,7 @@ function requestOf(question: FoldQuestion): ModelRequest {
     thinking: { type: 'disabled' },
     tools: [],
     messages: [question.makeNote(foldQuestion(recordOf(question), tokensMax))],
-    // What is cut is of no use: the words ask for less than there is room for.
-    maxTokens: tokensMax * 2,
+    maxTokens: answerTokensMax(question.segment),
     querySource: 'collapse',
     signal: question.signal,
   };

@@ -42,19 +42,23 @@ export function createStaging(deps: StagingDeps): Staging {
   let current: Segment | undefined;
   let failures = 0;
 
-  /** @returns why there is no collapse of it. */
+  /** @returns why there is no collapse of it. A bug on the way is a reason, too: nobody waits. */
   const stage = async (
     state: QueryState,
     segment: Segment,
     signal: AbortSignal,
   ): Promise<string | undefined> => {
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(FOLD_MS)]);
-    const answer = await deps.ask(state, segment, bounded);
-    if (!answer.ok) return answer.reason;
-    const collapse = await deps.fold(segment, answer.summary);
-    if (!collapse) return 'the summary was hardly shorter than what it stands for';
-    deps.onStaged(collapse);
-    return undefined;
+    try {
+      const bounded = AbortSignal.any([signal, AbortSignal.timeout(FOLD_MS)]);
+      const answer = await deps.ask(state, segment, bounded);
+      if (!answer.ok) return answer.reason;
+      const collapse = await deps.fold(segment, answer.summary);
+      if (!collapse) return 'the summary was hardly shorter than what it stands for';
+      deps.onStaged(collapse);
+      return undefined;
+    } catch (error) {
+      return String(error);
+    }
   };
 
   const work = async (state: QueryState, signal: AbortSignal) => {
