@@ -2,7 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import { externalTools } from '../../../services/mcp/external-tool.ts';
 import { deferredTools } from '../../../services/mcp/tool-search.ts';
-import { callTool, callTools, say, toolNames, toolResults } from '../../../src/testing/index.ts';
+import {
+  callTool,
+  callTools,
+  message,
+  say,
+  toolNames,
+  toolResults,
+  toolUse,
+} from '../../../src/testing/index.ts';
 import { openPlace } from '../../src/resume/kit.ts';
 import { tell } from '../../tools/story.ts';
 import { call, odd, textOf } from './kit.ts';
@@ -66,7 +74,9 @@ describe('many external tools', () => {
       options,
     });
     const again = await place.run({
-      script: { replies: [callTool('mcp__srv__tool_7', {}), say('more')] },
+      script: {
+        replies: [message([toolUse('mcp__srv__tool_7', {}, { id: 'toolu_7' })]), say('more')],
+      },
       options: { ...options, resume: first.sessionId },
     });
     const offers = again.requests.map((request) =>
