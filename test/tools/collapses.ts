@@ -1,11 +1,13 @@
 /** Conversations in which rounds are collapsed: a tool with long results, in a small window. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LogMessage } from '../../services/messages.ts';
 import type { QueryEngineConfig } from '../../src/config.ts';
 import { callTool, computed, type ReceivedRequest } from '../../src/testing/index.ts';
 import type { Step } from '../../src/testing/script.ts';
 import type { SDKMessage } from '../../src/wire.ts';
 import { hostTool } from './host-tool.ts';
+import { call, past, result, user } from './past.ts';
 
 /**
  * Tokens. What a prompt may use: 18,000. Prepared above 10,800, put in place above 13,500 down to
@@ -33,6 +35,16 @@ export const collapsing = (more: Partial<QueryEngineConfig> = {}): Partial<Query
 
 export const digs = (from: number, to: number): readonly Step[] =>
   Array.from({ length: to - from }, (_, n) => callTool('Dig', { n: from + n }));
+
+/** A conversation in which so many rounds were dug before. */
+export const dug = (rounds: number): readonly LogMessage[] =>
+  past(
+    user('dig'),
+    ...Array.from({ length: rounds }, (_, n) => [
+      call(`m${n}`, `dig_${n}`),
+      result(`dig_${n}`, resultOf(n)),
+    ]).flat(),
+  );
 
 /** The lines of the transcript of this type. */
 export function notesOf(home: string, type: string): readonly Record<string, unknown>[] {
