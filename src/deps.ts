@@ -2,11 +2,11 @@
  * What a query needs from outside, in one replaceable value. Tests and hosts give some of it
  * themselves; the rest is the real thing.
  */
-import type { QueryEvent, ToolCommand } from '../machines/events.ts';
+import type { DescribeCommand, QueryEvent, ToolCommand } from '../machines/events.ts';
 import type { QueryState } from '../machines/state.ts';
 import type { Ask, Line } from '../services/as-actor.ts';
-import { modelFacts } from '../services/model/model-table.ts';
 import { CONTEXT_COLLAPSE } from '../services/features.ts';
+import { modelFacts } from '../services/model/model-table.ts';
 import type { CallModel } from '../services/model/types.ts';
 import { createReadGuard, hiddenPlaces } from '../services/permissions/read-guard.ts';
 import { suggestionsFor } from '../services/permissions/suggestions.ts';
@@ -19,6 +19,7 @@ import type { QueryConfig } from './config.ts';
 import { contextCollapse } from './context-collapse.ts';
 import { modelLimits } from './query-limits.ts';
 import type { QueryScope } from './query-scope.ts';
+import { afterDescription, roundDescriber } from './round-describer.ts';
 import type { Session } from './session.ts';
 import type { SessionServices } from './session-services.ts';
 import { STRUCTURED_OUTPUT, structuredValue } from './structured-output.ts';
@@ -42,8 +43,9 @@ export interface QueryDeps {
   readonly switchModel: Ask<Answer<'model.switched'>>;
   readonly attachments: Ask<Answer<'attachments.ready'>>;
   readonly stopHooks: Ask<Answer<'hooks.passed' | 'hooks.blocked' | 'hooks.prevented'>>;
-  /** Lives as long as the query. */
+  /** These live as long as the query. */
   readonly toolExecutor: (line: Line<ToolCommand>) => Promise<void>;
+  readonly roundDescriber: (line: Line<DescribeCommand>) => Promise<void>;
   readonly uuid: () => string;
   readonly now: () => Date;
 }
@@ -58,6 +60,7 @@ export function productionDeps(
   const { session } = scope;
   const collapsing =
     CONTEXT_COLLAPSE && gates.contextCollapse ? contextCollapse(session, services) : undefined;
+  const describer = gates.emitToolUseSummaries ? roundDescriber(scope, services) : undefined;
   return {
     callModel: services.callModel,
     toolResultBudget: withSpending(
@@ -75,9 +78,12 @@ export function productionDeps(
       ? services.reactiveCompact
       : async () => ({ type: 'compact.failed', usd: 0 }),
     switchModel: async (state) => switchModel(state, scope),
-    attachments: services.attachments,
+    attachments: describer
+      ? afterDescription(describer, services.attachments)
+      : services.attachments,
     stopHooks: services.stopHooks,
     toolExecutor: (line) => runTools(line, scope, config, services),
+    roundDescriber: describer ? describer.talk : async () => {},
     uuid: session.uuid,
     now: session.now,
   };

@@ -1,6 +1,7 @@
 /** What a query begins with. */
 import { limitsOf } from '../machines/limits.ts';
 import type { Cursor, QueryInput } from '../machines/state.ts';
+import { defaultGates } from './config.ts';
 import { queryLimits } from './query-limits.ts';
 import type { Session } from './session.ts';
 
@@ -28,6 +29,7 @@ export function queryInput(
     spentUsd: session.spending.usd,
     turnCount: 1 + turnsSpent,
     wantsSchema: jsonSchema !== undefined,
+    emitToolUseSummaries: { ...defaultGates, ...config.gates }.emitToolUseSummaries,
     limits: limitsOf(queryLimits(config, model, tokenBudget)),
     ...(autoCompactTracking ? { autoCompactTracking } : {}),
     ...(fallbackModel === undefined || fallbackModel === model ? {} : { fallbackModel }),

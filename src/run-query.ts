@@ -189,6 +189,7 @@ function machineOf(
         undefined, // its calls would wait for their answers: the chart ends the query
         live,
       ),
+      roundDescriber: conversation((line) => deps.roundDescriber(line), undefined, live),
     },
   });
 }
@@ -267,7 +268,14 @@ function tell(word: QueryOutput, scope: QueryScope): void {
       scope.system({ subtype: 'token_budget', action: 'stop', ...completionOf(word) });
       return;
     case 'roundDescribed':
-      return; // with the summaries of tool rounds, which are off
+      scope.queue.push({
+        type: 'tool_use_summary',
+        summary: word.text,
+        preceding_tool_use_ids: word.toolUseIds,
+        uuid: scope.uuid(),
+        session_id: session.id,
+      });
+      return;
     case 'sampled':
       scope.sampled(word.iteration);
       return;

@@ -112,6 +112,8 @@ function agentConfig(config: QueryEngineConfig, agent: AgentDefinition): QueryEn
   } = config;
   return {
     ...shared,
+    // Its caller tells people what it was for; a line for each of its rounds is nobody's.
+    gates: { ...config.gates, emitToolUseSummaries: false },
     ...(agent.maxTurns === undefined ? {} : { maxTurns: agent.maxTurns }),
   };
 }

@@ -329,6 +329,7 @@ function passable(message: SDKMessage, toolUseId: string): readonly SDKMessage[]
       return [{ ...message, parent_tool_use_id: message.parent_tool_use_id ?? toolUseId }];
     case 'tombstone':
       return [message];
+    case 'tool_use_summary':
     case 'result':
       return [];
   }

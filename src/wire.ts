@@ -215,6 +215,13 @@ export interface SDKToolProgressMessage extends Envelope {
   readonly gist?: string;
 }
 
+/** What a round of tools has done, in a line for people. Comes when it is there, or not at all. */
+export interface SDKToolUseSummaryMessage extends Envelope {
+  readonly type: 'tool_use_summary';
+  readonly summary: string;
+  readonly preceding_tool_use_ids: readonly string[];
+}
+
 /** `turn_setup_failed` belongs to the engine: there was no query yet. */
 export type ResultReason = TerminalReason | 'turn_setup_failed';
 
@@ -261,4 +268,5 @@ export type SDKMessage =
   | SDKTombstone
   | SDKSystemMessage
   | SDKToolProgressMessage
+  | SDKToolUseSummaryMessage
   | SDKResultMessage;

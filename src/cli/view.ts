@@ -100,6 +100,8 @@ export function showMessage(
       return showRetraction(state, message.message.uuid, style);
     case 'tool_progress':
       return [state, ''];
+    case 'tool_use_summary':
+      return lines(state, [style.colors.dim(`  · ${oneLine(message.summary, style.cellsMax)}`)]);
     case 'result':
       return lines(state, resultLines(message, style));
     default:

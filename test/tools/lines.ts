@@ -48,6 +48,8 @@ function wholeLineOf(message: SDKMessage): string {
       return 'taken back';
     case 'tool_progress':
       return `progress ${message.tool_name}`;
+    case 'tool_use_summary':
+      return `summary of ${message.preceding_tool_use_ids.length} ${JSON.stringify(message.summary)}`;
     case 'result': {
       const error = message.is_error ? ` (${message.subtype})` : '';
       return `end ${message.terminal_reason}${error} ${JSON.stringify(message.result)}`;

@@ -10,7 +10,8 @@ import { hostTool, pixel } from '../../tools/host-tool.ts';
 import { answer, past, user } from '../../tools/past.ts';
 import { tell } from '../../tools/story.ts';
 
-type Question = Exclude<keyof QueryDeps, 'callModel' | 'toolExecutor' | 'uuid' | 'now'>;
+type Conversation = 'callModel' | 'toolExecutor' | 'roundDescriber';
+type Question = Exclude<keyof QueryDeps, Conversation | 'uuid' | 'now'>;
 
 const done: Script = { replies: [callTool('Look'), say('done'), say('again')] };
 const full: Script = { replies: [tooLong(), say('again'), say('again')] };
@@ -92,6 +93,23 @@ describe('a service that throws', () => {
     });
     expect(told.last).toMatchObject({ terminal_reason: 'model_error' });
     expect(told.last.errors[0]).toContain('a bug of ours');
+  });
+
+  it('roundDescriber: nobody waits for its line, so the turn goes on', async () => {
+    const told = await tell({
+      script: { replies: [callTool('Look'), say('done')] },
+      config: () => ({
+        tools: [hostTool('Look', () => 'seen')],
+        deps: {
+          roundDescriber: async (line) =>
+            line.onCommand(() => {
+              throw new Error('a bug of ours');
+            }),
+        },
+      }),
+    });
+    expect(told.last.terminal_reason).toBe('completed');
+    expect(told.lines.filter((line) => line.includes('could not be described'))).toHaveLength(1);
   });
 
   const executors: Record<string, QueryDeps['toolExecutor']> = {
