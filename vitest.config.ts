@@ -7,7 +7,11 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
  * Stories of the engine, each in a folder and a server of its own: they share nothing but modules,
  * so they share a process, too. Loading the engine anew for each of them would take a minute.
  */
-const stories = ['test/reasons/**/*.test.ts', 'test/src/engine/**/*.test.ts'];
+const stories = [
+  'test/reasons/**/*.test.ts',
+  'test/src/engine/**/*.test.ts',
+  'test/paths/**/*.test.ts',
+];
 
 /** Tests of embedding import the package by its public name, as hosts do. */
 const alias = {

@@ -13,7 +13,14 @@ import type {
   InputFrom,
 } from 'xstate';
 import { pathsThrough } from './shortest-paths.ts';
-import { pureSteps, type Stepped, transitionId, transitionsOf } from './taken-transitions.ts';
+import {
+  eventName,
+  pureSteps,
+  type Stepped,
+  stateName,
+  transitionId,
+  transitionsOf,
+} from './taken-transitions.ts';
 
 /** What a service may do when it is asked: answer, fail, or say something to the machine. */
 export type Outcome<E = AnyEventObject, C = unknown> =
@@ -23,7 +30,7 @@ export type Outcome<E = AnyEventObject, C = unknown> =
 
 /**
  * By service (the `src` of an `invoke`, or its id), then by a name of yours. The first outcome of
- * a service is its usual one: titles leave it out.
+ * a service is its usual one.
  */
 export type Outcomes<E = AnyEventObject, C = unknown> = Readonly<
   Record<string, Readonly<Record<string, Outcome<E, C>>>>
@@ -49,6 +56,8 @@ export interface CoverOptions<M extends AnyStateMachine> {
   readonly prefers?: (snapshot: AnyMachineSnapshot) => boolean;
   /** How an ending is called in a title. Default: its state. */
   readonly nameEnd?: (snapshot: AnyMachineSnapshot) => string;
+  /** Names of steps that titles leave out. Default: the first outcome of each service. */
+  readonly usual?: readonly string[];
   /** Ids of the transitions that are wanted. Default: all. */
   readonly wanted?: readonly string[];
   /** More states than this are an error. Default: 20,000. */
@@ -57,7 +66,7 @@ export interface CoverOptions<M extends AnyStateMachine> {
 
 /** One thing that happens, and all that the machine does at once because of it. */
 export interface PathStep {
-  /** `callModel: overloaded`, `after 500`, `abort`. */
+  /** `callModel: overloaded`, `waiting after 500`, `abort`. */
   readonly name: string;
   /** The service that speaks, if one does. */
   readonly service: string | undefined;
@@ -148,12 +157,12 @@ export function coverTransitions<M extends AnyStateMachine>(
 ): Coverage {
   const transitions = allTransitions(machine);
   const seen = explore(machine, outcomes, options);
-  const wanted = options.wanted ?? transitions;
+  const { wanted = transitions, usual = usualOf(outcomes as Outcomes) } = options;
   const paths = pathsThrough(seen, {
     wanted,
     prefers: options.prefers,
     nameEnd: options.nameEnd ?? (({ value }) => nameOfValue(value)),
-    isUsual: (step) => isUsual(step, outcomes as Outcomes),
+    isUsual: ({ name }) => usual.includes(name),
   });
   const reached = new Set(paths.flatMap((path) => path.transitions));
   return {
@@ -225,9 +234,10 @@ function lettersOf(
       if (!type.startsWith('xstate.after.')) continue;
       const onlyWaits = node.transitions.size === 1 && node.invoke.length === 0;
       if (!deadlines && !onlyWaits) continue;
-      const name = transition ? eventOf(transition) : type;
+      const outcome = transition ? eventName(transition) : type;
+      const name = `${stateName(node)} ${outcome}`;
       const cost = onlyWaits ? COST.usual : COST.fault;
-      found.push({ name, service: undefined, outcome: name, event: { type }, cost });
+      found.push({ name, service: undefined, outcome, event: { type }, cost });
     }
   }
   for (const [name, event] of Object.entries(events) as [string, AnyEventObject][]) {
@@ -240,8 +250,6 @@ function lettersOf(
       lastResort.includes(letter.name) ? { ...letter, cost: COST.lastResort } : letter,
     );
 }
-const eventOf = (transition: Parameters<typeof transitionId>[0]) =>
-  transitionId(transition).split(' · ')[1] ?? '';
 const isHeardByPattern = (type: string, heard: ReadonlySet<string>) =>
   heard.has('*') ||
   [...heard].some((key) => key.endsWith('.*') && type.startsWith(key.slice(0, -1)));
@@ -272,8 +280,8 @@ function eventFor(what: Outcome, actorId: string, context: unknown): AnyEventObj
 }
 
 /** The first outcome of a service goes without saying. */
-const isUsual = ({ service, outcome }: PathStep, outcomes: Outcomes): boolean =>
-  service !== undefined && Object.keys(outcomes[service] ?? {})[0] === outcome;
+const usualOf = (outcomes: Outcomes): readonly string[] =>
+  Object.entries(outcomes).map(([service, named]) => `${service}: ${Object.keys(named)[0]}`);
 
 const nameOfValue = (value: unknown): string =>
   typeof value === 'string'

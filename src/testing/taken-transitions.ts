@@ -30,11 +30,17 @@ export const transitionsOf = (
 ): readonly (readonly AnyTransitionDefinition[])[] =>
   node.always ? [...node.transitions.values(), node.always] : [...node.transitions.values()];
 
+const known = new WeakMap<AnyTransitionDefinition, string>();
+
 /** `<state> · <event> · <place in its list>`: the same for every copy of a machine. */
 export function transitionId(transition: AnyTransitionDefinition): string {
+  const id = known.get(transition);
+  if (id !== undefined) return id;
   const { source } = transition;
   const list = transitionsOf(source).find((one) => one.includes(transition)) ?? [];
-  return `${stateName(source)} · ${eventName(transition)} · ${list.indexOf(transition)}`;
+  const made = `${stateName(source)} · ${eventName(transition)} · ${list.indexOf(transition)}`;
+  known.set(transition, made);
+  return made;
 }
 
 /** The transitions of one microstep; of any other inspection event none. */
@@ -42,6 +48,7 @@ export const takenIn = (event: InspectionEvent): readonly AnyTransitionDefinitio
   event.type === '@xstate.microstep' ? event._transitions.filter(isDrawn) : [];
 /** XState enters the first state by a transition that nobody has drawn. */
 const isDrawn = (transition: AnyTransitionDefinition) =>
+  known.has(transition) ||
   transitionsOf(transition.source).some((list) => list.includes(transition));
 
 /** What one step has led to. */

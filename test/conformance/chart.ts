@@ -95,6 +95,13 @@ export const edgeById = new Map(edges.map((edge) => [edge.id, edge]));
 export const isTransient = (node: AnyStateNode) =>
   node.always !== undefined && node.always.length > 0 && node.always.at(-1)?.guard === undefined;
 
+/** `sampling.streaming` for a query that is there. */
+export const leafOf = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  const [[state, below] = ['', '']] = Object.entries(value as object);
+  return `${state}.${leafOf(below)}`;
+};
+
 /** The states in which a query rests until something is heard. */
 export const waitingNodes = nodes.filter((node) => node.type === 'atomic' && !isTransient(node));
 

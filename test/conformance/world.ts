@@ -145,7 +145,7 @@ export const all: Alphabet = {
 };
 
 /** One call of this name in an iteration; drained when all are answered. */
-const faithful = ({ context: c }: Snapshot, event: QueryEvent) => {
+export const faithful = ({ context: c }: Snapshot, event: QueryEvent) => {
   switch (event.type) {
     case 'stream.toolUse':
       return !handedOver(c);
@@ -214,19 +214,21 @@ const input = (over: Partial<QueryLimits> = {}, more: Partial<QueryInput> = {}):
 
 const usual = ['abort', 'opened', 'text', 'end_turn', 'ok', 'fits', 'passed', 'cut'];
 const tools = ['call', 'tool_use', 'result', 'all answered', 'ready'];
-const only = (...names: readonly string[]): Alphabet => {
-  const wanted = new Set([...usual, ...names]);
-  const pick = <T extends Readonly<Record<string, object>>>(all: T) =>
+/** The letters with these names. */
+export const pick = ({ answers, heard }: Alphabet, names: readonly string[]): Alphabet => {
+  const wanted = new Set(names);
+  const some = <T extends Readonly<Record<string, object>>>(places: T) =>
     Object.fromEntries(
-      Object.entries(all).map(([place, letters]) => [
+      Object.entries(places).map(([place, letters]) => [
         place,
         Object.fromEntries(Object.entries(letters).filter(([name]) => wanted.has(name))),
       ]),
     );
-  return { faults: false, answers: pick(all.answers), heard: pick(all.heard) };
+  return { faults: false, answers: some(answers), heard: some(heard) };
 };
+const only = (...names: readonly string[]) => pick(all, [...usual, ...names]);
 /** No second chances: what is left is what can happen once. */
-const strict: Partial<QueryLimits> = {
+export const strict: Partial<QueryLimits> = {
   blocksMax: 2,
   turnsMax: 1,
   outputResumesMax: 0,

@@ -79,11 +79,11 @@ describe('MACH-08 paths', () => {
     expect(new Set(paths.flatMap((path) => path.transitions))).toEqual(new Set(transitions));
     expect(states).toBeLessThan(30);
     expect(paths.map(({ title }) => title)).toEqual([
-      'empty: load: down → after 50',
+      'empty: load: down → waiting after 50',
       'loaded: as usual',
       'cancelled: cancel',
-      'empty: after 1000 → after 50',
-      'broken: load: down → after 50 → load: down',
+      'empty: loading after 1000 → waiting after 50',
+      'broken: load: down → waiting after 50 → load: down',
     ]);
   });
 
