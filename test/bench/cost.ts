@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { engineFromOptions, type Options } from '../../src/options.ts';
 import { callTools, computed, say, startScriptedServer } from '../../src/testing/index.ts';
+import { playNeedles, ROUNDS, variants } from './sessions/needles.ts';
 
 interface Session {
   readonly name: string;
@@ -104,4 +105,20 @@ for (const session of sessions) {
       `${isAbove ? `   above ${session.shareMax}` : ''}`,
   );
   if (isAbove) process.exitCode = 1;
+}
+
+const percent = (part: number) => `${Math.round(part * 100)} %`;
+console.log(
+  `\n${`${ROUNDS} rounds, one fact of each asked for`.padEnd(36)}${cell('summaries', 10)}${cell('collapses', 10)}` +
+    `${cell('commits', 8)}${cell('prompt', 8)}${cell('share', 8)}${cell('dollars', 9)}${cell('seen', 7)}` +
+    `${cell('or in a file', 13)}   seen by age, oldest first`,
+);
+for (const variant of variants) {
+  const { summaries, folds, commits, meanPrompt, usd, seen, reachable, quarters, cache } =
+    await playNeedles(variant);
+  console.log(
+    `${variant.name.padEnd(36)}${cell(summaries, 10)}${cell(folds, 10)}${cell(commits, 8)}` +
+      `${cell(Math.round(meanPrompt), 8)}${cell((cache.cost / cache.ideal).toFixed(4), 8)}${cell(usd.toFixed(3), 9)}${cell(percent(seen), 7)}` +
+      `${cell(percent(reachable), 13)}   ${quarters.map(percent).join('  ')}`,
+  );
 }
