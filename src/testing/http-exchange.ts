@@ -1,5 +1,6 @@
 /** One HTTP exchange of the scripted server: reading the request, answering in the API's shape. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Outlet } from './outlet.ts';
 import { isRequestBody, type RequestBody } from './received-request.ts';
 import type { ApiError } from './script.ts';
 
@@ -8,7 +9,7 @@ export const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /** One HTTP exchange while it is answered. */
 export interface Exchange {
-  readonly response: ServerResponse;
+  readonly outlet: Outlet;
   readonly signal: AbortSignal;
   /** Sequence number; also in the `request-id` header. */
   readonly sequence: number;
@@ -47,13 +48,14 @@ export const requestId = (sequence: number) => ({ 'request-id': `req_scripted_${
 
 /** Answers with JSON. */
 export function sendJson(
-  { response, sequence }: Exchange,
+  { outlet, sequence }: Exchange,
   status: number,
   value: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   const fields = { 'content-type': 'application/json', ...requestId(sequence), ...headers };
-  response.writeHead(status, fields).end(JSON.stringify(value));
+  outlet.begin(status, fields);
+  outlet.end(JSON.stringify(value));
 }
 
 /** Answers with the API's error body. */

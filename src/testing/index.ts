@@ -99,11 +99,11 @@ export type {
   Use,
 } from './script.ts';
 export { PURPOSE_HEADER, PURPOSES } from './script.ts';
+export type { ApiRecord, RequestViolation, ServerOptions } from './scripted-api.ts';
+export { type ScriptedModel, type ScriptedModelOptions, scriptedModel } from './scripted-model.ts';
 export {
   createScriptedServer,
-  type RequestViolation,
   type ScriptedServer,
-  type ServerOptions,
   startScriptedServer,
 } from './scripted-server.ts';
 export { SentMemory, type SentMessage, type SentPlace } from './sent-memory.ts';

@@ -1,8 +1,8 @@
-/** Does the acts of a plan on a response: writes, waits, breaks. */
+/** Does the acts of a plan on an outlet: writes, waits, breaks. */
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from './json.ts';
+import type { Outlet } from './outlet.ts';
 import type { ApiError, DripFault, Fault, UsageFields } from './script.ts';
 import { type Act, eventAct } from './stream-position.ts';
 
@@ -18,7 +18,7 @@ interface Played {
 }
 
 interface PlayOptions {
-  readonly response: ServerResponse;
+  readonly outlet: Outlet;
   /** Fires when the client goes or the server closes: all waiting ends. */
   readonly signal: AbortSignal;
   /** Index of the block that a drip opens: it gets one of its own. */
@@ -40,10 +40,8 @@ export async function waitForEnd(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** Writes, and waits while the client does not read: an endless stream must not fill memory. */
-async function write({ response, signal }: PlayOptions, bytes: Buffer | string): Promise<void> {
-  if (signal.aborted || response.destroyed || response.write(bytes)) return;
-  await once(response, 'drain', { signal }).catch(() => {});
+async function write({ outlet, signal }: PlayOptions, bytes: Buffer | string): Promise<void> {
+  if (!signal.aborted) await outlet.write(bytes);
 }
 
 /**
@@ -74,7 +72,7 @@ export async function play(acts: readonly Act[], options: PlayOptions): Promise<
         return { complete: false, usage };
     }
   }
-  options.response.end();
+  options.outlet.end();
   return { complete: true, usage };
 }
 
@@ -86,21 +84,21 @@ async function send(options: PlayOptions, event: string, data: JsonObject): Prom
 
 async function breakStream(fault: Fault, options: PlayOptions): Promise<void> {
   if (options.signal.aborted) return;
-  const { response, signal } = options;
+  const { outlet, signal } = options;
   switch (fault.kind) {
     case 'end':
-      response.end();
+      outlet.end();
       return;
     case 'cut':
-      cutConnection(response, fault.reset === true);
+      outlet.cut(fault.reset === true);
       return;
     case 'error':
       await send(options, 'error', { error: fault.error ?? OVERLOADED });
-      response.end();
+      outlet.end();
       return;
     case 'garbage':
       await write(options, `${fault.line ?? HALF_A_DELTA}\n\n`);
-      response.end();
+      outlet.end();
       return;
     case 'stall':
       if (fault.pingEveryMs === undefined) return waitForEnd(signal);
@@ -122,14 +120,4 @@ async function drip(fault: DripFault, options: PlayOptions): Promise<void> {
     await wait(fault.everyMs ?? DRIP_EVERY_MS, options.signal);
     if (!options.signal.aborted) await send(options, 'content_block_delta', { index, delta });
   }
-}
-
-/**
- * Breaks the connection. Without `reset` all that was written arrives first, so that a test sees
- * the same bytes each time.
- */
-export function cutConnection(response: ServerResponse, reset: boolean): void {
-  const { socket } = response;
-  if (reset) socket?.resetAndDestroy();
-  else socket?.destroySoon();
 }
