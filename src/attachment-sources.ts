@@ -1,5 +1,6 @@
 /** What is appended to a round beside its results, and what looks for it ahead of time. */
 
+import type { Beside } from '../services/attachments/ahead.ts';
 import type { AttachmentSource } from '../services/attachments/attachments.ts';
 import { createChangedFiles } from '../services/attachments/changed-files.ts';
 import { createTodoReminder } from '../services/attachments/todo-reminder.ts';
@@ -11,14 +12,14 @@ import type { Session } from './session.ts';
 export interface AttachmentSources {
   /** By name, for the warning when one is too slow. */
   readonly sources: Readonly<Record<string, AttachmentSource>>;
-  /** Called with each request. */
+  /** Called as early as the work may have come to a new place. */
   readonly prefetch: () => void;
 }
 
 /** One set for each history that grows. */
-export function attachmentSources(session: Session): AttachmentSources {
+export function attachmentSources(session: Session, beside: Beside): AttachmentSources {
   const { config, toolState, uuid, now } = session;
-  const base = { toolState, uuid, now };
+  const base = { toolState, uuid, now, beside };
   const own = {
     'the look for changed files': createChangedFiles(base),
     'the reminder of the todo list': createTodoReminder(base),
@@ -44,7 +45,10 @@ export function attachmentSources(session: Session): AttachmentSources {
     },
   });
   return {
-    sources: { ...own, 'nested instructions': memory, 'nested skills': skills.source },
-    prefetch: skills.prefetch,
+    sources: { ...own, 'nested instructions': memory.source, 'nested skills': skills.source },
+    prefetch: () => {
+      memory.prefetch();
+      skills.prefetch();
+    },
   };
 }

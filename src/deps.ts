@@ -63,9 +63,9 @@ export function productionDeps(
   const describer = gates.emitToolUseSummaries ? roundDescriber(scope, services) : undefined;
   return {
     callModel: services.callModel,
-    toolResultBudget: withSpending(
-      session,
-      gates.toolResultBudget ? services.toolResultBudget : pass,
+    toolResultBudget: withPrefetch(
+      services,
+      withSpending(session, gates.toolResultBudget ? services.toolResultBudget : pass),
     ),
     snip: services.snip,
     microcompact: gates.microcompact ? services.microcompact : pass,
@@ -88,6 +88,17 @@ export function productionDeps(
     now: session.now,
   };
 }
+
+/** With the first stage begins the look for what is to be read with the next round. */
+const withPrefetch =
+  (
+    { prefetch }: SessionServices,
+    stage: QueryDeps['toolResultBudget'],
+  ): QueryDeps['toolResultBudget'] =>
+  (state, signal) => {
+    prefetch();
+    return stage(state, signal);
+  };
 
 /**
  * The first and the last stage tell the chart what was really spent: agents spend beside it, and a
@@ -120,6 +131,7 @@ async function runTools(
   const { session, turn } = scope;
   scope.tellChart = (event) => {
     line.send(event);
+    if (event.type === 'tool.result') services.prefetch(); // the work may have come to a new place
     scope.passQuestion(event);
   };
   const executor = toolExecutor(scope, config, services, scope.tellChart);

@@ -22,6 +22,8 @@ import type { SystemWord } from './to-wire.ts';
 
 export interface SessionServices extends ContextServices {
   readonly callModel: CallModel;
+  /** Begins to look for what is to be read with the next round. Costs nothing where nothing is new. */
+  readonly prefetch: () => void;
   readonly judge: Judge;
   /** What a stage says, to the host of the query that runs. */
   readonly tell: Tell;
@@ -56,13 +58,11 @@ export function sessionServices(
   const cached = CACHED_MICROCOMPACT ? cachedMicrocompact(session, tell) : undefined;
   const oneModel = cached?.callModel(askModel) ?? askModel;
   const callModel = session.watch.watched(oneModel, session);
-  const { sources, prefetch } = attachmentSources(session);
+  const beside: QueryScope['beside'] = (work) => current()?.beside(work);
+  const { sources, prefetch } = attachmentSources(session, beside);
   return {
-    // What the work's new places have for it is looked for while the model speaks.
-    callModel: session.watch.watched((request) => {
-      prefetch();
-      return oneModel(request);
-    }, session),
+    callModel,
+    prefetch,
     judge: createJudge({
       home: config.env.HOME ?? config.cwd,
       root: config.cwd,
@@ -77,7 +77,7 @@ export function sessionServices(
       promptUuids: () => current()?.turn.promptUuids ?? [],
     }),
     tell,
-    beside: (work) => current()?.beside(work),
+    beside,
     attachments: createAttachments({
       ...{ log, tell, sources },
       queued: (signal) => judgeQueued(session, current(), signal),

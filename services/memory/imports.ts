@@ -24,6 +24,9 @@ export interface ImportRules {
   readonly userHome: string;
 }
 
+/** Real paths that were read before, by whomever. */
+export type Known = Pick<Set<string>, 'has'> & { add(path: string): unknown };
+
 /**
  * A file and after it the files that it imports, each once, as sections that say where they come
  * from. A path that leads nowhere is a word with an `@`, and stays one.
@@ -32,7 +35,7 @@ export interface ImportRules {
 export async function withImports(
   path: string,
   rules: ImportRules,
-  known: Set<string>,
+  known: Known,
 ): Promise<string | undefined> {
   const file = await readInstruction(path, rules.within);
   if (!file || known.has(file.realPath) || file.text.trim() === '') return undefined;
@@ -47,7 +50,7 @@ const section = (path: string, { text }: InstructionFile): string =>
 async function imported(
   file: InstructionFile,
   rules: ImportRules,
-  known: Set<string>,
+  known: Known,
   depth: number,
 ): Promise<readonly string[]> {
   if (depth > IMPORT_DEPTH_MAX) return [];

@@ -1,10 +1,11 @@
 /**
- * Instructions that hold in a part of the project: they are read when the work comes there, and
- * appended, so that what was said before stays as it is.
+ * Instructions that hold in a part of the project: they are looked for when the work comes there,
+ * and appended, so that what was said before stays as it is.
  */
 
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type Beside, createAhead } from '../attachments/ahead.ts';
 import { attachmentMessage } from '../attachments/attachment-message.ts';
 import type { AttachmentSource } from '../attachments/attachments.ts';
 import { fileStateOf } from '../tools/files/file-state.ts';
@@ -25,28 +26,81 @@ export interface NestedMemoryDeps {
   readonly loaded: Set<string>;
   /** Rules may hide a file from the model. */
   readonly mayRead: (path: string) => Promise<boolean>;
+  readonly beside: Beside;
   readonly uuid: () => string;
   readonly now: () => Date;
 }
 
-/** For the folders below `root` that the last round has read or written files in. */
-export const createNestedMemory = (deps: NestedMemoryDeps): AttachmentSource => {
+/** What is looked for ahead of time, and read with a round. */
+export interface AheadOfTime {
+  /** Begins to look, in the background, at what is new. */
+  readonly prefetch: () => void;
+  readonly source: AttachmentSource;
+}
+
+interface Instructions {
+  readonly text: string;
+  /** Real paths of the file and its imports. */
+  readonly paths: readonly string[];
+}
+
+/** For the folders below `root` that the last rounds have read or written files in. */
+export function createNestedMemory(deps: NestedMemoryDeps): AheadOfTime {
   const { root, userHome, toolState, loaded, mayRead } = deps;
-  return async () => {
-    const texts: string[] = [];
+  const ahead = createAhead<Instructions | undefined>(deps.beside);
+  /** Read, and not attached yet: nobody else reads them meanwhile. */
+  const reading = new Set<string>();
+
+  const read = async (path: string, signal: AbortSignal): Promise<Instructions | undefined> => {
+    if (!(await mayRead(path)) || signal.aborted) return undefined;
+    const paths: string[] = [];
+    const known = {
+      has: (one: string) => loaded.has(one) || reading.has(one),
+      add: (one: string) => {
+        paths.push(one);
+        reading.add(one);
+      },
+    };
+    const forget = () => {
+      for (const one of paths) reading.delete(one);
+    };
+    signal.addEventListener('abort', forget, { once: true });
+    try {
+      const text = await withImports(path, { within: root, userHome }, known);
+      return text === undefined ? undefined : { text, paths };
+    } finally {
+      if (signal.aborted) forget();
+    }
+  };
+  const prefetch = () => {
     for (const folder of foldersOf(toolState, root)) {
       for (const name of memoryNames) {
         const path = join(folder, name);
-        if (loaded.has(path) || !existsSync(path) || !(await mayRead(path))) continue;
-        const text = await withImports(path, { within: root, userHome }, loaded);
-        if (text !== undefined) texts.push(text);
+        if (loaded.has(path) || reading.has(path) || !existsSync(path)) continue;
+        ahead.look(path, (signal) => read(path, signal));
       }
     }
-    if (texts.length === 0) return [];
-    const text = `Instructions for a part of the project that you work in now:\n\n${texts.join('\n\n')}`;
-    return [attachmentMessage(text, deps)];
   };
-};
+
+  return {
+    prefetch,
+    source: async (_, signal) => {
+      prefetch();
+      const texts: string[] = [];
+      for (const { found } of await ahead.take(signal)) {
+        if (!found) continue;
+        for (const path of found.paths) {
+          reading.delete(path);
+          loaded.add(path);
+        }
+        texts.push(found.text);
+      }
+      if (texts.length === 0) return [];
+      const text = `Instructions for a part of the project that you work in now:\n\n${texts.join('\n\n')}`;
+      return [attachmentMessage(text, deps)];
+    },
+  };
+}
 
 /** Below the root, outermost first, each once. */
 export function foldersOf(toolState: ToolState, root: string): readonly string[] {

@@ -3,9 +3,9 @@
  * the round and is done beside it; what was found is read with the round's results.
  */
 import { join } from 'node:path';
+import { type Beside, createAhead } from '../attachments/ahead.ts';
 import { attachmentMessage } from '../attachments/attachment-message.ts';
-import type { AttachmentSource } from '../attachments/attachments.ts';
-import { foldersOf } from '../memory/nested-memory.ts';
+import { type AheadOfTime, foldersOf } from '../memory/nested-memory.ts';
 import type { ToolState } from '../tools/tool.ts';
 import { foundSkillsOf } from './found-skills.ts';
 import { loadSkills, type Skill } from './load-skills.ts';
@@ -20,32 +20,32 @@ export interface DiscoverSkillsDeps {
   readonly hasTool: boolean;
   /** Names that were found in this turn; grows. */
   readonly discovered: Set<string>;
+  readonly beside: Beside;
   readonly uuid: () => string;
   readonly now: () => Date;
 }
 
-export interface SkillDiscovery {
-  /** Begins to look, in the background. Called while the model speaks. */
-  prefetch(): void;
-  readonly source: AttachmentSource;
-}
-
-export function createSkillDiscovery(deps: DiscoverSkillsDeps): SkillDiscovery {
+export function createSkillDiscovery(deps: DiscoverSkillsDeps): AheadOfTime {
   const { root, toolState, skills, discovered, hasTool } = deps;
   const how = hasTool ? 'open one with Skill, or read its file' : 'read the file of one';
-  const looked = new Map<string, Promise<readonly Skill[]>>();
-  const look = (): readonly Promise<readonly Skill[]>[] => {
+  const ahead = createAhead<readonly Skill[]>(deps.beside);
+  const looked = new Set<string>();
+  const prefetch = () => {
     for (const folder of foldersOf(toolState, root)) {
       if (looked.has(folder)) continue;
-      looked.set(folder, loadSkills({ path: join(folder, '.claude', 'skills'), within: root }));
+      ahead.look(folder, () =>
+        loadSkills({ path: join(folder, '.claude', 'skills'), within: root }),
+      );
     }
-    return [...looked.values()];
   };
   return {
-    prefetch: () => void look(),
-    source: async () => {
+    prefetch,
+    source: async (_, signal) => {
+      prefetch();
+      const taken = await ahead.take(signal);
+      for (const { place } of taken) looked.add(place);
       const known = foundSkillsOf(toolState);
-      const found = (await Promise.all(look())).flat();
+      const found = taken.flatMap(({ found: inFolder }) => inFolder);
       const fresh = found.filter(
         ({ name, isForPeopleOnly }) =>
           !isForPeopleOnly && ![...skills, ...known].some((one) => one.name === name),
