@@ -1,4 +1,5 @@
 /** `/compact [instructions]`: a person wants the conversation summed up now. */
+import { LONGEST_MS } from '../machines/limits.ts';
 import type { TerminalReason } from '../machines/reasons.ts';
 import type { CompactFault } from '../services/recovery/compact.ts';
 import type { CommandContext, CommandOutcome, SessionCommand } from './config.ts';
@@ -11,15 +12,24 @@ const endings: Readonly<Record<CompactFault, TerminalReason>> = {
   useless: 'model_error',
 };
 
-/** History, when it fails, is what it was; nothing to sum up is no failure. */
+/**
+ * History, when it fails, is what it was; nothing to sum up is no failure. No chart runs, so the
+ * deadline that it would set for a summary is set here.
+ */
 async function compactNow(argument: string, context: CommandContext): Promise<CommandOutcome> {
   const { state, signal, compact } = context;
+  const { summaryMs } = state.limits;
+  const deadline = AbortSignal.timeout(Math.min(summaryMs, LONGEST_MS));
   const outcome = await compact({
     state,
     trigger: 'manual',
     ...(argument === '' ? {} : { customInstructions: argument }),
-    signal,
+    signal: AbortSignal.any([signal, deadline]),
   });
+  if (outcome.kind === 'failed' && deadline.aborted && !signal.aborted) {
+    const error = `Not summed up: no summary within ${summaryMs / 1_000} s.`;
+    return { history: state.history, text: '', reason: 'model_error', error };
+  }
   const unchanged = { history: state.history };
   switch (outcome.kind) {
     case 'done':

@@ -1,6 +1,6 @@
 /** `/compact`: a person wants the conversation summed up now. */
 import { describe, expect, it } from 'vitest';
-import { httpError, SUMMARY_MARK, say } from '../../../src/testing/index.ts';
+import { httpError, SUMMARY_MARK, say, silent } from '../../../src/testing/index.ts';
 import type { SDKMessage } from '../../../src/wire.ts';
 import { heard, type Story, tell } from '../../tools/story.ts';
 
@@ -71,6 +71,21 @@ describe('/compact', () => {
     expect(told.results[2]).toMatchObject({ terminal_reason: 'aborted_streaming' });
     expect(told.last).toMatchObject({ is_error: false, result: 'three' });
     expect(told.lines).not.toContain('compact_boundary');
+  });
+
+  it('a summary that never comes is given up; the conversation is what it was', async () => {
+    const { replies = [] } = talk({}).script as { replies?: readonly [] };
+    const told = await tell(
+      talk({
+        script: { replies, compactions: [silent()] },
+        limits: { summaryMs: 150 },
+      }),
+    );
+    expect(told.results[2]).toMatchObject({
+      terminal_reason: 'model_error',
+      errors: ['Not summed up: no summary within 0.15 s.'],
+    });
+    expect(told.requests.map(heard).at(-1)?.join()).toContain('user: first');
   });
 
   it('a hook may object', async () => {
