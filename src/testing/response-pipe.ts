@@ -75,7 +75,7 @@ export class ResponsePipe implements Outlet {
 
   cut(reset: boolean): void {
     const cause = broken(this.isBegun ? 'UND_ERR_SOCKET' : 'ECONNRESET');
-    if (!this.#isHeadOut) return this.#reject(new TypeError('fetch failed', { cause }));
+    if (!this.#isHeadOut) this.#reject(new TypeError('fetch failed', { cause }));
     if (reset) this.#pieces.length = 0;
     this.#finish(new TypeError('terminated', { cause }));
   }

@@ -426,7 +426,10 @@ export class ScriptedApi implements ApiRecord {
   #scriptError(exchange: Exchange, message: string): void {
     this.scriptErrors.push(message);
     this.#add({ type: 'script_error', request: exchange.sequence, message });
-    if (exchange.outlet.isBegun) return exchange.outlet.cut(true);
+    if (exchange.outlet.isBegun) {
+      exchange.outlet.cut(true);
+      return;
+    }
     const words = `mistake in the script: ${message}`;
     sendError(exchange, 400, { type: 'invalid_request_error', message: words });
   }
