@@ -40,6 +40,10 @@ const generated = [
     file: 'src/inspect/chart/query-drawing.generated.ts',
     make: async () => (await load('test/tools/query-drawing.ts')).queryDrawing(),
   },
+  {
+    file: 'src/inspect/page-bundle.generated.ts',
+    make: async () => (await load('test/tools/page-bundle.ts')).pageBundle(),
+  },
 ];
 
 const check = process.argv.includes('--check');

@@ -92,7 +92,11 @@ function rowSvg(row: Row, i: number, width: number): string {
     `<g class="row ${row.kind} ${row.tone}"${edges} data-row="${escaped(row.text)}"><rect class="hit" x="5" y="${y - 2}" width="${width - (faults ? 30 : 10)}" height="17" rx="4"/>` +
     `<text class="icon" x="10" y="${y + 11}">${row.tone === 'terminal' ? '◉' : icons[row.kind]}</text>` +
     `<text x="25" y="${y + 11}">${escaped(row.text)}</text>` +
-    `<text class="count" x="${countAt}" y="${y + 11}" text-anchor="end"/></g>${faults}`
+    `<text class="count" x="${countAt}" y="${y + 11}" text-anchor="end"/>` +
+    (row.kind === 'deadline'
+      ? `<text class="left" x="${countAt}" y="${y + 11}" text-anchor="end"/>`
+      : '') +
+    `</g>${faults}`
   );
 }
 
