@@ -7,12 +7,12 @@ import { type Session, SessionToolState } from './session.ts';
 /** A hook that wants to say goodbye does not keep the process alive for longer. */
 const END_HOOKS_MS = 5_000;
 
-/** @param wasUsed no turn has run otherwise: then there is nothing to tell and nothing to sweep. */
 export async function closeSession(
-  { toolState, transcript, stopping, runHooks, config }: Session,
+  { toolState, transcript, stopping, runHooks, config, start }: Session,
   servers: OfferedServers,
-  wasUsed: boolean,
 ): Promise<void> {
+  // Without a turn there is nothing to tell and nothing to sweep.
+  const wasUsed = start.hasBegun;
   if (wasUsed) {
     const signal = AbortSignal.timeout(END_HOOKS_MS);
     await runHooks('SessionEnd', { reason: 'other' }, { matchQuery: 'other', signal });

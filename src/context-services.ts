@@ -77,7 +77,12 @@ export function contextServices(parts: ContextParts): ContextServices {
           : await countTokens(requestOf(session, state, signal)),
     }),
     legalize: createLegalize({ ...base, pricesOf: promptPrices }),
-    stripMedia: createStripMedia({ ...base, partsOf }),
+    stripMedia: createStripMedia({
+      ...{ ...base, partsOf },
+      onStripped: (changed) => {
+        for (const message of changed) session.transcript.amend(message);
+      },
+    }),
     reactiveCompact: REACTIVE_COMPACT
       ? createReactiveCompact({ compact, isEnabled: () => true, tell })
       : async () => ({ type: 'compact.failed', usd: 0 }),

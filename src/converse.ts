@@ -111,7 +111,11 @@ function pass(
 
 function passRaw(event: Extract<ModelEvent, { type: 'raw' }>, scope: QueryScope): void {
   if (!scope.includePartialMessages) return;
-  if (event.messageUuid !== undefined) scope.turn.begin(event.messageUuid);
+  const { messageUuid: uuid } = event;
+  // In the file first: when this process is killed, the next one takes back what was half said.
+  if (uuid !== undefined && scope.turn.begin(uuid)) {
+    scope.session.transcript.note('shown-partly', { uuid });
+  }
   scope.queue.push({
     type: 'stream_event',
     event: event.event,

@@ -33,7 +33,6 @@ export interface Submission {
   readonly prompt: Prompt;
   readonly uuid: string;
   readonly isMeta: boolean;
-  readonly isFirst: boolean;
   readonly session: Session;
   readonly commands: readonly Command[];
   readonly judge: Judge;
@@ -42,7 +41,7 @@ export interface Submission {
 
 /** @throws when the prompt is empty: nothing can be asked. */
 export async function acceptPrompt(submission: Submission): Promise<ProcessedInput> {
-  const { prompt, uuid, session, commands, judge, signal, isFirst } = submission;
+  const { prompt, uuid, session, commands, judge, signal } = submission;
   if (session.log.has(uuid)) return repeated(session, uuid);
   const content = blocksOf(prompt);
   const text = textOf(content);
@@ -56,27 +55,14 @@ export async function acceptPrompt(submission: Submission): Promise<ProcessedInp
   }
   const asked = command ? [textBlock(await command.command.expand(command.argument))] : content;
 
-  const contexts: string[] = [];
-  const warnings: string[] = [];
-  if (isFirst) {
-    const { initialMessages = [], resumed } = session.config;
-    const source = resumed || initialMessages.length > 0 ? 'resume' : 'startup';
-    const verdict = await session.runHooks(
-      'SessionStart',
-      { source },
-      { matchQuery: source, signal },
-    );
-    contexts.push(...verdict.additionalContext);
-    warnings.push(...verdict.warnings);
-  }
   const verdict = await judgePrompt(session, content, signal);
-  warnings.push(...verdict.warnings);
   if (verdict.refusal !== undefined) {
     const why = refusalText(verdict.refusal);
     return { ...answered(why, 'hook_stopped'), replies: [inform(session, 'warning', why)] };
   }
   const files = await mentionedFiles(textOf(asked), session, judge, signal);
-  const more = [...files, ...contexts.map(textBlock), ...verdict.contexts];
+  const begin = session.start.contexts.splice(0).map(textBlock);
+  const more = [...files, ...begin, ...verdict.contexts];
   const message = promptMessage(submission, [...asked, ...more]);
   return {
     messages: [message],
@@ -84,7 +70,7 @@ export async function acceptPrompt(submission: Submission): Promise<ProcessedInp
     text: '',
     reason: 'completed',
     replies: [
-      ...warnings.map((warning) => inform(session, 'warning', warning)),
+      ...verdict.warnings.map((warning) => inform(session, 'warning', warning)),
       ...(session.config.replayUserMessages
         ? [{ ...messageToWire(message, session.id), isReplay: true } as SDKMessage]
         : []),

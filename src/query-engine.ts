@@ -52,6 +52,7 @@ import { openSession, type Session } from './session.ts';
 import { withOwnCommands } from './session-commands.ts';
 import { buildSessionPrompt } from './session-prompt.ts';
 import { type SessionServices, sessionServices } from './session-services.ts';
+import { beginSession, retractHalfSaid } from './session-start.ts';
 import { type SettledCalls, settleCalls } from './settle-calls.ts';
 import { watching } from './snip-replay.ts';
 import { structuredOutputTool } from './structured-output.ts';
@@ -93,7 +94,6 @@ export class QueryEngine {
   #services: SessionServices | undefined;
   #turnTools: readonly Tool[] = [];
   readonly #agents: Subagents;
-  #isStarted = false;
   /** Said once: what the journal had to do to go on. */
   #hasOpenedJournal = false;
   /** What a dead process has left, until the first turn takes it up. */
@@ -261,6 +261,7 @@ export class QueryEngine {
     const skills = this.#loadSkills();
     if (!settled) yield this.#initMessage(model, skills);
     yield* notices;
+    yield* retractHalfSaid(this.#session);
     yield* this.#untold.splice(0).map((text) => this.#warning(text));
     yield* this.#agents.takeUnheard();
     yield* input.replies;
@@ -411,18 +412,17 @@ export class QueryEngine {
     options: SubmitOptions,
     turn: Turn,
   ): Promise<ProcessedInput> {
-    const isFirst = !this.#isStarted;
-    this.#isStarted = true;
+    const { signal } = this.#abortController;
+    this.#untold.push(...(await beginSession(this.#session, signal)));
     if (prompt === undefined) return noPrompt;
     const input = await acceptPrompt({
       prompt,
       uuid: turn.promptUuids[0] ?? randomUUID(),
       isMeta: options.isMeta ?? false,
-      isFirst,
       session: this.#session,
       commands: this.#commands(),
       judge: this.#servicesNow().judge,
-      signal: this.#abortController.signal,
+      signal,
     });
     if (input.isRepeated) turn.promptUuids.shift(); // exactly one result names it
     return input;
@@ -431,7 +431,8 @@ export class QueryEngine {
   /** Files may have changed since the last turn; the fence is looked at before the first. */
   async #lookAtSettings(): Promise<void> {
     const { refreshSettings, sandbox, setAppState } = this.#config;
-    if (!this.#isStarted && sandbox) this.#untold.push(...(await sandboxWarnings(sandbox)));
+    if (!this.#session.start.hasBegun && sandbox)
+      this.#untold.push(...(await sandboxWarnings(sandbox)));
     if (!refreshSettings) return;
     const { warnings, change } = await refreshSettings();
     this.#untold.push(...warnings);
@@ -443,11 +444,14 @@ export class QueryEngine {
 
   /** 8. On disk before the first request: `--resume` finds it after a kill. Bare does not wait. */
   async #persistUserMessages(input: ProcessedInput, left: readonly LogMessage[]): Promise<void> {
-    const { log, transcript, notices } = this.#session;
+    const { log, transcript, notices, watch } = this.#session;
     const told = input.shouldQuery ? notices.splice(0) : [];
     const messages = [...left, ...told, ...input.messages];
     this.#history = log.append(this.#history, messages);
-    for (const message of messages) transcript.record(message);
+    for (const message of messages) {
+      transcript.record(message);
+      watch.tell({ type: 'prompt.taken', message });
+    }
     if (messages.length === 0) return;
     const written = transcript.commit();
     if (this.#config.bare) void written.catch(() => {});
@@ -723,7 +727,7 @@ export class QueryEngine {
   async #close(): Promise<void> {
     this.interrupt();
     await this.#agents.close();
-    await closeSession(this.#session, this.#servers, this.#isStarted);
+    await closeSession(this.#session, this.#servers);
     this.#session.watch.tell({ type: 'engine.closed' });
   }
 

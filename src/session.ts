@@ -34,6 +34,14 @@ export interface Spending {
   usd: number;
 }
 
+/** What the hooks of a session's begin have said, until a prompt takes it along. */
+export interface SessionStart {
+  hasBegun: boolean;
+  readonly contexts: string[];
+  /** Messages of which a killed process has shown deltas and no more. */
+  readonly halfSaid: string[];
+}
+
 export interface Session {
   readonly id: string;
   readonly config: QueryEngineConfig;
@@ -100,6 +108,8 @@ export interface Session {
   readonly loadedNestedMemoryPaths: Set<string>;
   /** Skills that were found in this turn. */
   readonly discoveredSkillNames: Set<string>;
+  /** Its begin: hooks are asked once, and what they say is read with the first prompt that is. */
+  readonly start: SessionStart;
   /** Tools that were told to stop and have not stopped yet. */
   readonly stopping: Promise<void>[];
   /** What hooks say of themselves; set while somebody listens. */
@@ -191,6 +201,10 @@ export function openSession(
     notices: [],
     loadedNestedMemoryPaths: new Set(config.memoryPaths),
     discoveredSkillNames: new Set(),
+    start: {
+      ...{ hasBegun: false, contexts: [] },
+      halfSaid: [...(resumed?.restored.shownPartly ?? [])],
+    },
     stopping: [],
     tellHost: () => {},
     onDiskFailure: () => {},

@@ -52,10 +52,15 @@ export class Turn {
     return this.#texts.join('');
   }
 
-  /** Deltas under this uuid reached the host; the message itself has not. */
-  begin(uuid: string): void {
+  /**
+   * Deltas under this uuid reach the host; the message itself has not.
+   * @returns whether these are the first.
+   */
+  begin(uuid: string): boolean {
+    const isFirst = !this.#shown.has(uuid);
     this.#shown.add(uuid);
     this.#unsaid.add(uuid);
+    return isFirst;
   }
 
   /** The message reached the host. */

@@ -7,6 +7,7 @@ import { type Collapse, type CollapseRecord, collapseOf } from '../collapse/reco
 import type { LogMessage } from '../messages.ts';
 import { costOf } from '../model/model-table.ts';
 import type { Usage } from '../model/types.ts';
+import { bareUuid } from '../preprocess/revise.ts';
 import type { Replacement } from '../preprocess/tool-result-budget.ts';
 import { type Branch, branchTo, type Node, withSiblings } from './branch.ts';
 import { type Costs, isObject, messagesOf, SCHEMA, type Totals } from './records.ts';
@@ -49,6 +50,8 @@ export interface Restored {
   /** Messages whose parent is not in the file. */
   readonly gaps: number;
   readonly title: string | undefined;
+  /** Of these messages hosts have seen deltas and nothing else, oldest first: they do not stand. */
+  readonly shownPartly: readonly string[];
 }
 
 export interface RestoreOptions {
@@ -98,9 +101,6 @@ interface Snip {
   readonly boundary: LogMessage;
 }
 
-/** Versions of one message are named `<uuid>~<version>`. */
-const bareUuid = (uuid: string) => uuid.replace(/~[0-9a-f]+$/, '');
-
 function withoutSnipped(
   messages: readonly LogMessage[],
   { gone, boundary }: Snip,
@@ -112,11 +112,26 @@ function withoutSnipped(
   return [...messages.slice(0, at), boundary, ...kept];
 }
 
+/** What a message says instead of what its line says. */
+interface Amendment {
+  readonly content: LogMessage['content'];
+  readonly isUnbound: boolean;
+}
+
+function amended(message: LogMessage, { content, isUnbound }: Amendment): LogMessage {
+  const { model, ...rest } = message;
+  return { ...rest, content, ...(model === undefined || isUnbound ? {} : { model }) };
+}
+
 /** Lines come in newest first. */
 class Reading {
   readonly #at: string | undefined;
   readonly #nodes = new Map<string, Node>();
-  readonly #amended = new Map<string, LogMessage['content']>();
+  readonly #amended = new Map<string, Amendment>();
+  /** What agents have said. */
+  readonly #onSides = new Set<string>();
+  /** Begun to be shown, and perhaps never whole, newest first. */
+  readonly #shownPartly: string[] = [];
   readonly #retracted = new Set<string>();
   readonly #totals = new Map<string, Usage>();
   readonly #costs = new Map<string, number>();
@@ -159,6 +174,10 @@ class Reading {
         return false;
       case 'amended':
         this.#takeAmended(record);
+        return false;
+      case 'shown-partly':
+      case 'agent-shown-partly':
+        this.#shownPartly.push(String(record.uuid));
         return false;
       case 'rewind':
         this.#leafIs(typeof record.to === 'string' ? record.to : null);
@@ -207,7 +226,10 @@ class Reading {
   }
 
   #takeMessage(record: JournalRecord): void {
-    if (record.isSidechain === true) return;
+    if (record.isSidechain === true) {
+      this.#onSides.add(String(record.uuid));
+      return;
+    }
     const messages = messagesOf(record);
     this.#takePlace(record, messages);
     const [first] = messages;
@@ -279,10 +301,11 @@ class Reading {
     if (this.#tip === undefined) this.#tip = uuid;
   }
 
-  #takeAmended({ uuid, message }: JournalRecord): void {
+  #takeAmended({ uuid, message, unbound }: JournalRecord): void {
     if (typeof uuid !== 'string' || !isObject(message) || this.#amended.has(uuid)) return;
     if (Array.isArray(message.content)) {
-      this.#amended.set(uuid, message.content as LogMessage['content']);
+      const content = message.content as LogMessage['content'];
+      this.#amended.set(uuid, { content, isUnbound: unbound === true });
     }
   }
 
@@ -387,6 +410,9 @@ class Reading {
       damagedLines: this.damagedLines,
       gaps: branch.gaps,
       title: this.#title,
+      shownPartly: this.#shownPartly
+        .filter((uuid) => ![this.#nodes, this.#onSides, this.#retracted].some((s) => s.has(uuid)))
+        .reverse(),
     };
   }
 
@@ -405,8 +431,8 @@ class Reading {
       .flatMap((node) => node.history ?? node.messages)
       .filter(({ uuid }) => !this.#retracted.has(uuid) && !seen.has(uuid) && seen.add(uuid))
       .map((message) => {
-        const content = this.#amended.get(message.uuid);
-        return content ? { ...message, content } : message;
+        const amendment = this.#amended.get(bareUuid(message.uuid));
+        return amendment ? amended(message, amendment) : message;
       });
     const snipped = this.#snips.reduceRight(withoutSnipped, messages);
     if (this.#at === undefined) return snipped;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { CollapseRecord } from '../collapse/record.ts';
 import type { LogMessage } from '../messages.ts';
 import type { Usage } from '../model/types.ts';
+import { bareUuid } from '../preprocess/revise.ts';
 import type { Replacement } from '../preprocess/tool-result-budget.ts';
 import { type Costs, type LineStamp, lineOf, SCHEMA, type Totals } from './records.ts';
 import type { JournalRecord, JournalWriter } from './store.ts';
@@ -42,7 +43,7 @@ export interface Transcript {
   open(): Promise<number>;
   /** A message that was said, and stands unless it is retracted. */
   record(message: LogMessage): void;
-  /** A message says something else now: the input with which a call really runs. */
+  /** A message says something else now: the input with which a call really runs, no image. */
   amend(message: LogMessage): void;
   /** A message does not stand any more. What comes next is said after the one before it. */
   retract(uuid: string): void;
@@ -167,8 +168,10 @@ class JournalTranscript implements Transcript {
     } else this.#sideTips.set(side, message.uuid);
   }
 
-  amend({ uuid, content }: LogMessage): void {
-    this.note('amended', { uuid, message: { content } });
+  amend({ uuid, content, role, model }: LogMessage): void {
+    // What stood before it has changed: its thinking is of no model any more.
+    const unbound = role === 'assistant' && model === undefined ? { unbound: true } : {};
+    this.note('amended', { uuid: bareUuid(uuid), message: { content }, ...unbound });
   }
 
   retract(uuid: string): void {

@@ -5,6 +5,7 @@ import { makeFolder } from '../make-folder.ts';
 import type { MessageLog } from '../message-log.ts';
 import type { LogMessage, ToolResultBlock } from '../messages.ts';
 import { RESULT_CHARS_MAX } from '../tools/define-tool.ts';
+import { isCut } from '../tools/executor/presentable.ts';
 import { clipEnd } from '../tools/process/clip.ts';
 import { amount } from '../tools/text/amounts.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -100,7 +101,7 @@ const replacementText = (text: string, path: string | undefined) => {
   const where =
     path === undefined
       ? 'The rest of it could not be saved.'
-      : `All of it is in the file ${path}: read a part of it (offset, limit) or search in it.`;
+      : `${isCut(text) ? 'As much of it as was kept' : 'All of it'} is in the file ${path}: read a part of it (offset, limit) or search in it.`;
   return (
     `The result has ${amount(text.length)} characters, too many to show here. ${where} ` +
     `It begins:\n\n${clipEnd(text, PREVIEW_CHARS)}\n[… cut here]`

@@ -17,6 +17,8 @@ export interface StripMediaDeps {
   readonly counter: TokenCounter;
   readonly partsOf: (state: QueryState) => Pick<SharedParts, 'model' | 'userContext'>;
   readonly tell: Tell;
+  /** Messages as they stand now, so that a resumed session need not be refused once more. */
+  readonly onStripped: (changed: readonly LogMessage[]) => void;
 }
 
 /** Down to this part of the bytes that were refused: nobody knows what the server would take. */
@@ -69,7 +71,7 @@ const chooseBlocks = (
 
 /** Replaced by a text that says so, also in prompts: the answer to a call stays an answer. */
 export const createStripMedia =
-  ({ log, counter, partsOf, tell }: StripMediaDeps) =>
+  ({ log, counter, partsOf, tell, onStripped }: StripMediaDeps) =>
   async (state: QueryState): Promise<StripAnswer> => {
     const { history } = state;
     const messages = log.at(history.head);
@@ -84,11 +86,9 @@ export const createStripMedia =
     );
     const before = counter.estimate(history.head);
     const firstChanged = messages.findIndex((message, at) => message !== stripped[at]);
-    const { head, count } = log.rewriteFrom(
-      history.head,
-      unbindThinking(stripped, firstChanged),
-      0,
-    );
+    const next = unbindThinking(stripped, firstChanged);
+    onStripped(next.filter((message, at) => message !== messages[at]));
+    const { head, count } = log.rewriteFrom(history.head, next, 0);
     counter.noteRewrite(history.head, head);
     const tokens = counter.estimate(head);
     const changed = messages.filter((message, at) => message !== stripped[at]);

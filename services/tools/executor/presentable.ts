@@ -33,6 +33,10 @@ function textWithin(text: string, charsMax: number): string {
   return `${wellFormed(text.slice(0, charsMax))}\n(${left} more characters were left out)`;
 }
 
+/** Whether this is all that a tool has said: who tells of it must not say so otherwise. */
+export const isCut = (text: string): boolean =>
+  /\n\(\d+ more characters were left out\)$/.test(text.slice(-100));
+
 function blocksWithin(blocks: unknown, isError: boolean): Answer['content'] {
   if (!Array.isArray(blocks)) return textWithin(jsonOf(blocks), RESULT_CHARS_MAX);
   const kept: ToolResultContent[] = [];

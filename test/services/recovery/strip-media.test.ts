@@ -19,6 +19,7 @@ const strip = async (
     log,
     counter,
     tell,
+    onStripped: () => {},
     partsOf: () => ({ model: 'm', userContext }),
   });
   const answer = await rung(w.stateWith(w.history, { withheld: { class: failure, detail } }));
