@@ -2,6 +2,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { InspectionEvent } from 'xstate';
 import type { Failure, QueryResult, QuerySource, StopReason } from '../machines/state.ts';
+import type { LogMessage } from '../services/messages.ts';
 import type { Usage } from '../services/model/types.ts';
 import type { SDKMessage } from './wire.ts';
 
@@ -62,6 +63,8 @@ export type EngineEvent =
       /** Absent when the query broke. */
       readonly result?: QueryResult;
     }
+  /** A prompt, or a note of the engine, that goes into history before a query. */
+  | { readonly type: 'prompt.taken'; readonly message: LogMessage }
   /** As the host hears it, when it hears it. Deltas are not told. */
   | { readonly type: 'message.said'; readonly message: SDKMessage }
   | { readonly type: 'request.sent'; readonly request: ObservedRequest }

@@ -23,15 +23,30 @@ const DEPTH_MAX = 6;
 /** Items of one array that are looked into; with more of them the array is replaced. */
 const ITEMS_MAX = 8;
 
-/** @returns nothing for the same value. What was changed in place is not seen. */
-export function changesBetween(before: unknown, after: unknown): readonly Change[] {
+type Same = (one: unknown, other: unknown) => boolean;
+
+/**
+ * @param same by default the same object. With `sameContent` values that were made anew are
+ * compared, too, which costs their size.
+ * @returns nothing for the same value. What was changed in place is not seen.
+ */
+export function changesBetween(
+  before: unknown,
+  after: unknown,
+  same: Same = Object.is,
+): readonly Change[] {
   const changes: Change[] = [];
-  compare(before, after, [], changes);
+  compare(before, after, [], { changes, same });
   return changes;
 }
 
-function compare(before: unknown, after: unknown, path: Path, out: Change[]): void {
-  if (Object.is(before, after)) return;
+interface Comparison {
+  readonly changes: Change[];
+  readonly same: Same;
+}
+
+function compare(before: unknown, after: unknown, path: Path, out: Comparison): void {
+  if (out.same(before, after)) return;
   if (path.length < DEPTH_MAX) {
     if (Array.isArray(before) && Array.isArray(after)) {
       items(before, after, path, out);
@@ -42,19 +57,20 @@ function compare(before: unknown, after: unknown, path: Path, out: Change[]): vo
       return;
     }
   }
-  out.push({ op: 'set', path, from: before, to: after });
+  out.changes.push({ op: 'set', path, from: before, to: after });
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function fields(before: Fields, after: Fields, path: Path, out: Change[]): void {
+function fields(before: Fields, after: Fields, path: Path, out: Comparison): void {
   for (const key of Object.keys(after)) {
-    if (!Object.hasOwn(before, key)) out.push({ op: 'add', path: [...path, key], to: after[key] });
-    else if (before[key] !== after[key]) compare(before[key], after[key], [...path, key], out);
+    if (!Object.hasOwn(before, key)) {
+      out.changes.push({ op: 'add', path: [...path, key], to: after[key] });
+    } else if (before[key] !== after[key]) compare(before[key], after[key], [...path, key], out);
   }
   for (const key of Object.keys(before)) {
     if (!Object.hasOwn(after, key)) {
-      out.push({ op: 'remove', path: [...path, key], from: before[key] });
+      out.changes.push({ op: 'remove', path: [...path, key], from: before[key] });
     }
   }
 }
@@ -63,22 +79,22 @@ function items(
   before: readonly unknown[],
   after: readonly unknown[],
   path: Path,
-  out: Change[],
+  { changes, same }: Comparison,
 ): void {
   const common = Math.min(before.length, after.length);
   const differing: number[] = [];
   for (let at = 0; at < common && differing.length <= ITEMS_MAX; at += 1) {
-    if (!Object.is(before[at], after[at])) differing.push(at);
+    if (!same(before[at], after[at])) differing.push(at);
   }
   if (differing.length > ITEMS_MAX) {
-    out.push({ op: 'set', path, from: before, to: after });
+    changes.push({ op: 'set', path, from: before, to: after });
     return;
   }
-  for (const at of differing) compare(before[at], after[at], [...path, at], out);
+  for (const at of differing) compare(before[at], after[at], [...path, at], { changes, same });
   if (after.length > common) {
-    out.push({ op: 'append', path, from: common, items: after.slice(common) });
+    changes.push({ op: 'append', path, from: common, items: after.slice(common) });
   } else if (before.length > common) {
-    out.push({ op: 'truncate', path, from: before.length, to: common });
+    changes.push({ op: 'truncate', path, from: before.length, to: common });
   }
 }
 
@@ -86,6 +102,20 @@ function isPlain(value: unknown): value is Fields {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
+}
+
+/** The same JSON, whoever has made it. */
+export function sameContent(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((item, at) => sameContent(item, other[at]));
+  }
+  if (!isPlain(one) || !isPlain(other)) return false;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && sameContent(one[key], other[key]))
+  );
 }
 
 /** The value after the changes. Parts that were not changed are shared with the value before. */

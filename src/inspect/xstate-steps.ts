@@ -126,6 +126,14 @@ export class StepRecorder {
     return undefined;
   }
 
+  /** Where an instance of our own chart is. */
+  iterationOf(id: string): number | undefined {
+    for (const { entry, iteration } of this.#instances.values()) {
+      if (entry.instance === id) return iteration;
+    }
+    return undefined;
+  }
+
   /** All clocks stand still, or go on. */
   hold(isHeld: boolean): void {
     if (isHeld === this.#isHeld) return;
@@ -245,11 +253,14 @@ export class StepRecorder {
     source: AnyActorRef | undefined,
   ): void {
     if (instance.deadlines.has(event.type)) this.#deadlineOver(instance, event.type, 'ranOut');
-    const isEnd = /^xstate\.(done|error)\.actor\./.test(event.type);
-    if (!isEnd || !source) return;
+    const [, , id] = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event.type) ?? [];
+    if (id === undefined) return;
+    // Heard again from a journal it has no sender.
+    const worker = source ?? [...instance.services.keys()].find((ref) => ref.id === id);
+    if (!worker) return;
     const { output, error } = event as { output?: unknown; error?: unknown };
-    if (event.type.startsWith('xstate.error.')) this.#serviceEnded(source, 'error', { error });
-    else this.#serviceEnded(source, 'done', { output });
+    if (event.type.startsWith('xstate.error.')) this.#serviceEnded(worker, 'error', { error });
+    else this.#serviceEnded(worker, 'done', { output });
   }
 
   // ── services ──

@@ -1,0 +1,174 @@
+/** A recording as a run: what stands in its lines can be looked at, and nothing else. */
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { UsageError } from '../usage-error.ts';
+import { EntryList, type NewEntry } from './entry-list.ts';
+import { pieceCaps, preview, valueAt } from './preview.ts';
+import {
+  type Entry,
+  type Hello,
+  type Path,
+  type Piece,
+  PROTOCOL,
+  type Preview,
+  type RecordingLine,
+  type RequestDiff,
+} from './protocol.ts';
+import { scrubber } from './redact.ts';
+import type { DrawnChart, PieceOf, Run } from './run.ts';
+
+/** A recording that was made on purpose may be longer than what a live run keeps. */
+const BOUNDS = { stepsMax: 200_000, bytesMax: 1 << 30 };
+
+/**
+ * Reads a `.jsonl` that an inspector has exported.
+ * @throws UsageError naming file, line and remedy.
+ */
+export async function readRecording(file: string): Promise<Run> {
+  let run: RecordedRun | undefined;
+  let at = 0;
+  try {
+    for await (const line of createInterface({ input: createReadStream(file, 'utf8') })) {
+      at += 1;
+      if (line.trim() === '') continue;
+      const said = parsed(line, file, at);
+      if (run) run.take(said as unknown as RecordingLine);
+      else run = new RecordedRun(helloIn(said, file));
+    }
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const { code = error } = error as NodeJS.ErrnoException;
+    throw new UsageError(
+      `${file}: cannot be read (${String(code)}): name a recording or a session`,
+    );
+  }
+  if (!run) throw new UsageError(`${file}: is empty: export the recording again`);
+  return run;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function parsed(line: string, file: string, at: number): Fields {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Fields;
+  } catch {
+    // said below
+  }
+  throw new UsageError(`${file}:${at}: is no JSON object: export the recording again`);
+}
+
+function helloIn(said: Fields, file: string): Hello {
+  const { protocol } = said;
+  if (typeof protocol !== 'number') {
+    throw new UsageError(
+      `${file}:1: is no recording of an inspector: export one with the page's button, or name a session`,
+    );
+  }
+  if (protocol > PROTOCOL) {
+    throw new UsageError(
+      `${file}:1: was recorded by a newer version (protocol ${protocol}, this one reads up to ${PROTOCOL}): update escapement`,
+    );
+  }
+  return said as unknown as Hello;
+}
+
+class RecordedRun implements Run {
+  readonly scrub = scrubber();
+  readonly list = new EntryList(BOUNDS, this.scrub);
+  readonly isOver = true;
+  readonly #hello: Hello;
+  readonly #charts = new Map<string, DrawnChart>();
+  readonly #contexts = new Map<number, Preview>();
+  readonly #bodies = new Map<string, RequestDiff>();
+  /** Place in this list by the recording's own numbers: those begin where its base ends. */
+  readonly #places = new Map<number, number>();
+
+  constructor(hello: Hello) {
+    this.#hello = hello;
+  }
+
+  take(line: RecordingLine): void {
+    switch (line.kind) {
+      case 'chart': {
+        const { chart, svg } = line;
+        this.#charts.set(chart.key, { chart, ...(svg === undefined ? {} : { svg }) });
+        return;
+      }
+      case 'context':
+        this.#contexts.set(this.#places.get(line.seq) ?? -1, line.value);
+        return;
+      case 'body':
+        this.#bodies.set(line.id, line);
+        return;
+      default: {
+        const { seq, ...entry } = line as Entry;
+        const kept = this.list.push(entry as NewEntry);
+        this.#places.set(seq, kept.seq);
+      }
+    }
+  }
+
+  hello(): Omit<Hello, 'control' | 'state'> {
+    const { control: _, state: __, ...hello } = this.#hello;
+    const base = { ...hello.base, seq: this.list.first };
+    return {
+      ...hello,
+      base,
+      charts: this.charts,
+      source: hello.source === 'journal' ? 'journal' : 'recording',
+    };
+  }
+
+  get charts(): readonly string[] {
+    return [...this.#charts.keys()];
+  }
+  chart(key: string): DrawnChart | undefined {
+    return this.#charts.get(key);
+  }
+  get requestIds(): readonly string[] {
+    return [...this.#bodies.keys()];
+  }
+  contextAt(seq: number): { readonly value: unknown } | undefined {
+    return this.#contexts.has(seq) ? { value: this.#contexts.get(seq) } : undefined;
+  }
+  onOver(): () => void {
+    return () => {};
+  }
+
+  piece(of: PieceOf, path: Path): Piece {
+    const whole = this.#whole(of);
+    if (whole === undefined) return { path, value: null, missing: NOT_RECORDED };
+    return { path, value: preview(valueAt(whole, path), { ...pieceCaps, depth: 8 }) };
+  }
+
+  #whole(of: PieceOf): unknown {
+    switch (of.what) {
+      case 'context':
+        return this.#contexts.get(of.seq);
+      case 'request': {
+        const [first] = this.#bodies.get(of.id)?.ops ?? [];
+        return first?.op === 'init' ? first.to : undefined;
+      }
+      case 'event': {
+        const kept = this.list.at(of.seq);
+        return kept?.kind === 'step' ? JSON.parse(kept.json).eventPreview : undefined;
+      }
+      case 'message': {
+        const kept = this.list.at(of.seq);
+        return kept?.kind === 'message' ? JSON.parse(kept.json) : undefined;
+      }
+    }
+  }
+
+  requestDiff(id: string): RequestDiff {
+    return (
+      this.#bodies.get(id) ?? {
+        ...{ id, previous: null, ops: [], moreOps: 0, sameMessages: 0, missing: NOT_RECORDED },
+      }
+    );
+  }
+}
+
+const NOT_RECORDED = 'the recording does not hold it: only every 50th context is in it, and parts';
