@@ -94,12 +94,11 @@ export function createStaging(deps: StagingDeps): Staging {
     },
     wake: (state) => {
       if (isAtWork || waiting.length === 0 || failures >= FAILURES_MAX) return;
-      isAtWork = true;
-      deps.beside((signal) =>
-        work(state, signal).finally(() => {
-          isAtWork = false;
-        }),
-      );
+      deps.beside(async (signal) => {
+        isAtWork = true; // not before: a query that has ended begins nothing any more
+        await work(state, signal);
+        isAtWork = false;
+      });
     },
   };
 }
