@@ -9,6 +9,7 @@ const faces = {
   services: 'services/index.ts',
   tools: 'services/tools/index.ts',
   testing: 'src/testing/index.ts',
+  inspect: 'src/inspect/index.ts',
 };
 const entry = Object.fromEntries(Object.entries(faces).filter(([, source]) => existsSync(source)));
 
