@@ -15,6 +15,7 @@ const stories = [
 
 /** Tests of embedding import the package by its public name, as hosts do. */
 const alias = {
+  'escapement/inspect': here('src/inspect/index.ts'),
   'escapement/testing': here('src/testing/index.ts'),
   'escapement/machine': here('machines/index.ts'),
   escapement: here('src/index.ts'),
