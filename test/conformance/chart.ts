@@ -2,20 +2,22 @@
  * The chart as data: every edge of the machine as drawn, and every step that a query can take, seen
  * through a lens. Nothing here runs a service: what a service would say is an event like any other.
  */
-import {
-  type AnyEventObject,
-  type AnyStateNode,
-  type AnyTransitionDefinition,
-  createEmptyActor,
-  type SnapshotFrom,
-} from 'xstate';
+import type { AnyEventObject, AnyStateNode, SnapshotFrom } from 'xstate';
 import type { QueryEvent } from '../../machines/events.ts';
 import type { Question } from '../../machines/ports.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { continueReasons, terminalReasons } from '../../machines/reasons.ts';
 import type { QueryInput, QueryState } from '../../machines/state.ts';
+import {
+  eventName,
+  pureSteps,
+  transitionId,
+  transitionsOf,
+} from '../../src/testing/taken-transitions.ts';
 
 export type Snapshot = SnapshotFrom<typeof queryMachine>;
+/** The chart, or a copy of it that someone has changed. */
+export type QueryChart = typeof queryMachine;
 export const reasons = [...Object.keys(continueReasons), ...Object.keys(terminalReasons)];
 
 export const shortId = (id: string) => id.replace(/^query\./, '');
@@ -23,7 +25,6 @@ const withAllBelow = (node: AnyStateNode): AnyStateNode[] => [
   node,
   ...Object.values(node.states).flatMap((child) => withAllBelow(child as AnyStateNode)),
 ];
-export const nodes: readonly AnyStateNode[] = withAllBelow(queryMachine.root as AnyStateNode);
 export const nodeOf = (id: string): AnyStateNode =>
   queryMachine.getStateNodeById(`query.${id}`) as AnyStateNode;
 
@@ -55,30 +56,19 @@ const guardOf = (guard: unknown): string => {
   const more = params ? ` ${Object.values(params).flat().join(' | ')}` : '';
   return guard === undefined ? '' : nameOf(guard) + more;
 };
-export const eventName = (type: string) =>
-  type
-    .replace(/^xstate\.(after)\.([^.]+)\..*/, '$1 $2')
-    .replace(/^xstate\.(done|error)\.(actor|state)\./, '$1 ');
-
-const transitionsOf = (node: AnyStateNode) =>
-  [...node.transitions.values(), node.always ?? []] as readonly AnyTransitionDefinition[][];
-const idOf = new Map<AnyTransitionDefinition, string>();
 const edgesOf = (node: AnyStateNode): Edge[] =>
   transitionsOf(node).flatMap((siblings) =>
     siblings.map((t, i) => {
-      const on = t.eventType ? eventName(t.eventType) : 'always';
-      const id = `${shortId(node.id)} · ${on} · ${i}`;
-      idOf.set(t, id);
       const named = [
         field(t.meta, 'reason'),
         t.description,
         ...t.actions.map((action) => field(field(action, 'params'), 'reason')),
       ].filter((reason): reason is string => typeof reason === 'string');
       return {
-        id,
+        id: transitionId(t),
         from: shortId(node.id),
         node,
-        on,
+        on: eventName(t),
         guard: guardOf(t.guard),
         to: t.target?.map((target) => shortId(target.id)) ?? [],
         actions: t.actions.map(nameOf),
@@ -89,8 +79,6 @@ const edgesOf = (node: AnyStateNode): Edge[] =>
       };
     }),
   );
-export const edges: readonly Edge[] = nodes.flatMap(edgesOf);
-export const edgeById = new Map(edges.map((edge) => [edge.id, edge]));
 /** A state that is left in the step that enters it, whatever the facts. */
 export const isTransient = (node: AnyStateNode) =>
   node.always !== undefined && node.always.length > 0 && node.always.at(-1)?.guard === undefined;
@@ -102,8 +90,26 @@ export const leafOf = (value: unknown): string => {
   return `${state}.${leafOf(below)}`;
 };
 
-/** The states in which a query rests until something is heard. */
-export const waitingNodes = nodes.filter((node) => node.type === 'atomic' && !isTransient(node));
+/** A chart as drawn. */
+export interface Drawn {
+  readonly machine: QueryChart;
+  readonly nodes: readonly AnyStateNode[];
+  readonly edges: readonly Edge[];
+  /** The states in which a query rests until something is heard. */
+  readonly waitingNodes: readonly AnyStateNode[];
+}
+export const drawnOf = (machine: QueryChart): Drawn => {
+  const all = withAllBelow(machine.root as AnyStateNode);
+  return {
+    machine,
+    nodes: all,
+    edges: all.flatMap(edgesOf),
+    waitingNodes: all.filter((node) => node.type === 'atomic' && !isTransient(node)),
+  };
+};
+export const drawn = drawnOf(queryMachine);
+export const { nodes, edges, waitingNodes } = drawn;
+export const edgeById = new Map(edges.map((edge) => [edge.id, edge]));
 
 // ── steps: what the world may do in a state ──
 
@@ -133,46 +139,19 @@ export interface Step {
   readonly edges: readonly string[];
 }
 
-let taken: string[] = [];
-const empty = createEmptyActor();
-const nothing = () => {};
-/** `getNextSnapshot` of XState, but one that tells which edges were taken. */
-const scope = {
-  self: empty,
-  logger: nothing,
-  id: '',
-  sessionId: 'x',
-  defer: nothing,
-  stopChild: nothing,
-  emit: nothing,
-  actionExecutor: nothing,
-  system: Object.assign(Object.create(empty.system), {
-    _sendInspectionEvent: (event: {
-      type: string;
-      _transitions?: readonly AnyTransitionDefinition[];
-    }) => {
-      if (event.type !== '@xstate.microstep') return;
-      for (const t of event._transitions ?? []) {
-        const id = idOf.get(t);
-        if (id) taken.push(id);
-      }
-    },
-  }),
-} as unknown as Parameters<typeof queryMachine.transition>[2];
-
+const steps = pureSteps(queryMachine);
 /** One step of the pure machine. */
 export const stepFrom = (snapshot: Snapshot, event: AnyEventObject) => {
-  taken = [];
-  const after = queryMachine.transition(snapshot, event as QueryEvent, scope) as Snapshot;
-  return { after, edges: taken };
+  const { after, taken } = steps.step(snapshot, event);
+  return { after: after as Snapshot, edges: taken.map(transitionId) };
 };
 /** The first snapshot, and the edges of the very first step, which no event causes. */
 export const startWith = (input: QueryInput) => {
-  taken = [];
-  const after = queryMachine.getInitialSnapshot(scope, input) as Snapshot;
-  return { after, edges: taken };
+  const { after, taken } = steps.begin(input);
+  return { after: after as Snapshot, edges: taken.map(transitionId) };
 };
 
+const afterName = (type: string) => type.replace(/^xstate\.after\.([^.]+)\..*/, 'after $1');
 /** In a state that only waits for time, time passes. */
 const onlyWaits = new Set(['backingOff']);
 const lettersOf = (snapshot: Snapshot, { letters, faithful }: Lens) => {
@@ -191,7 +170,7 @@ const lettersOf = (snapshot: Snapshot, { letters, faithful }: Lens) => {
     for (const type of node.transitions.keys()) {
       const after = type.startsWith('xstate.after.');
       if (after && (letters.faults || onlyWaits.has(node.key))) {
-        found.push({ letter: eventName(type), event: { type } });
+        found.push({ letter: afterName(type), event: { type } });
       }
     }
     for (const [letter, event] of Object.entries(letters.heard[shortId(node.id)] ?? {})) {

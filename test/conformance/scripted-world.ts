@@ -232,6 +232,18 @@ export const leafOf = (value: unknown): string => {
 const fast = { retryBaseMs: 1, retryCapMs: 2, toolGraceMs: 30 };
 const logWords = new Set(['tombstone', 'retry', 'fallback', 'warning', 'error']);
 
+let chart = queryMachine;
+/** Stories that are told meanwhile are of this chart. */
+export async function withChart<T>(other: typeof queryMachine, f: () => Promise<T>): Promise<T> {
+  const before = chart;
+  chart = other;
+  try {
+    return await f();
+  } finally {
+    chart = before;
+  }
+}
+
 /** Runs a story to its end. */
 export async function tell(world: World) {
   const messages = new MessageLog();
@@ -253,7 +265,7 @@ export async function tell(world: World) {
     limits: { ...fast, ...world.limits },
   };
   const heard: AnyEventObject[] = [];
-  const actor = createActor(queryMachine.provide({ actors: actors as never }), {
+  const actor = createActor(chart.provide({ actors: actors as never }), {
     input,
     inspect: (seen) => {
       if (seen.type !== '@xstate.event' || seen.actorRef.sessionId !== actor.sessionId) return;
