@@ -17,6 +17,7 @@ import { amended, StreamingToolExecutor } from '../services/tools/executor/index
 import type { ToolContext } from '../services/tools/tool.ts';
 import type { QueryConfig } from './config.ts';
 import { contextCollapse } from './context-collapse.ts';
+import type { Clock } from './query-hold.ts';
 import { modelLimits } from './query-limits.ts';
 import type { QueryScope } from './query-scope.ts';
 import { afterDescription, roundDescriber } from './round-describer.ts';
@@ -48,6 +49,8 @@ export interface QueryDeps {
   readonly roundDescriber: (line: Line<DescribeCommand>) => Promise<void>;
   readonly uuid: () => string;
   readonly now: () => Date;
+  /** What the chart's deadlines and waits are measured by. Default: the time on the wall. */
+  readonly clock?: Clock;
 }
 
 /** The real functions, for one query. A stage whose gate is closed passes everything on. */

@@ -66,7 +66,7 @@ export async function* runQuery(
   const held = watch.hold?.begin(queryId);
   const actor = createActor(machineOf(params, lives, held), {
     input: params.input,
-    ...(held ? { clock: held.clock } : {}),
+    ...clockOf(params.deps, held),
     inspect: journalEvents(session.transcript, params.input, (event) => {
       if (inspections.hasSubscribers) inspections.publish(event);
       if (watch.isWatched) watch.tell({ type: 'query.inspected', queryId, event });
@@ -129,6 +129,12 @@ export async function* safely(
     yield message;
   }
 }
+
+/** Somebody who holds the query holds its time, too. */
+const clockOf = ({ clock }: QueryDeps, held: HeldQuery | undefined) => {
+  if (held) return { clock: held.clock };
+  return clock ? { clock } : {};
+};
 
 /** Also when the query is over: then there is nothing to stop, and XState would write a warning. */
 function stopQuery(actor: Actor<typeof queryMachine>): void {

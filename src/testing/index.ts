@@ -1,6 +1,7 @@
 /**
- * `escapement/testing`: a Messages API server that answers from a script, for tests of anything
- * that talks to the API. It needs no test framework.
+ * `escapement/testing`: what we test ourselves with. A Messages API that answers from a script, as
+ * a server or in the process; failures from a seed; time that a test moves; paths through a
+ * machine; what must hold of every session. It needs no test framework.
  */
 export { COLLAPSE_MARK, SUMMARY_MARK } from './choose-reply.ts';
 export {
@@ -18,6 +19,19 @@ export {
   type PathStep,
   type TestPath,
 } from './cover-transitions.ts';
+export { type Dice, diceOf } from './dice.ts';
+export { expectReasons, reasonsOf } from './expect-reasons.ts';
+export { type FakeClock, type FakeClockOptions, fakeClock } from './fake-clock.ts';
+export { type AmongOptions, type Faults, type FaultsOptions, faults } from './faults.ts';
+export {
+  agreedBy,
+  type BrokenInvariant,
+  brokenInvariants,
+  checkInvariants,
+  type InvariantName,
+  type SessionFacts,
+  warningsDuring,
+} from './invariants.ts';
 export {
   type ParsedScript,
   parseScript,
@@ -42,6 +56,13 @@ export {
   toolNames,
   toolResults,
 } from './received-request.ts';
+export { type RecordedSession, recordSession } from './record-session.ts';
+export {
+  type RecordedQuery,
+  type ReplayedQuery,
+  recordedQueries,
+  replayQuery,
+} from './replay.ts';
 export {
   callTool,
   callTools,
