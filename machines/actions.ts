@@ -194,6 +194,7 @@ export const actions = {
         history: e.history,
         promptUsd: e.promptUsd ?? s.promptUsd,
         spentUsd: e.spentUsd ?? s.spentUsd + e.usd,
+        outputTokens: e.outputTokens ?? s.outputTokens,
         autoCompactTracking: tracking,
       },
     ];
@@ -255,6 +256,7 @@ export const actions = {
           {
             withheld: e.failure,
             spentUsd: s.spentUsd + e.usd,
+            outputTokens: s.outputTokens + (e.outputTokens ?? 0),
             overloads: e.failure.class === 'overloaded' ? s.overloads + 1 : 0,
             wasRefusedAsTooLong: s.wasRefusedAsTooLong || refusedAsTooLong(e.failure),
           },

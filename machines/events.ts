@@ -22,6 +22,8 @@ export type QueryEvent =
       compaction?: 'done' | 'failed';
       /** From the first and the last stage: all that was billed, also what nobody told the chart of. */
       spentUsd?: number;
+      /** From the same: what the model has said for this query, also what nobody heard the end of. */
+      outputTokens?: number;
       /** From the last stage: what sending the prompt will probably cost. */
       promptUsd?: number;
     } & Cost)
@@ -30,7 +32,7 @@ export type QueryEvent =
   | { type: 'stream.message'; message: MessageRef }
   | { type: 'stream.toolUse'; id: string; deadlineMs: number; message: MessageRef }
   | ({ type: 'stream.ended'; stopReason: StopReason; tokens: number; outputTokens: number } & Cost)
-  | ({ type: 'request.failed'; failure: Failure } & Cost)
+  | ({ type: 'request.failed'; failure: Failure; outputTokens?: number } & Cost)
   | { type: 'model.switched'; model: string; limits: Partial<QueryLimits> }
   // the tools: each call is answered once; then, asked to drain, exactly one of drained, stopped
   // and deferred

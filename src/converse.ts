@@ -88,7 +88,7 @@ function pass(
       scope.warn(event.text);
       return;
     case 'ended': {
-      const usd = bill(session, model, event.usage);
+      const usd = count(event.usage, model, scope);
       session.tokens.noteUsage(state.history.head, event.usage, event.edited?.clearedTokens);
       const tokens = contextOf(event.usage);
       const outputTokens = event.usage.output_tokens;
@@ -102,11 +102,18 @@ function pass(
       return;
     }
     case 'failed': {
-      const usd = event.usage ? bill(session, model, event.usage) : 0;
-      send({ type: 'request.failed', failure: event.failure, usd });
+      const usd = event.usage ? count(event.usage, model, scope) : 0;
+      const outputTokens = event.usage?.output_tokens ?? 0;
+      send({ type: 'request.failed', failure: event.failure, outputTokens, usd });
       return;
     }
   }
+}
+
+/** @returns dollars. */
+function count(usage: Usage, model: string, { session, turn }: QueryScope): number {
+  turn.outputTokens += usage.output_tokens;
+  return bill(session, model, usage);
 }
 
 function passRaw(event: Extract<ModelEvent, { type: 'raw' }>, scope: QueryScope): void {

@@ -21,7 +21,6 @@ import type { Clock } from './query-hold.ts';
 import { modelLimits } from './query-limits.ts';
 import type { QueryScope } from './query-scope.ts';
 import { afterDescription, roundDescriber } from './round-describer.ts';
-import type { Session } from './session.ts';
 import type { SessionServices } from './session-services.ts';
 import { STRUCTURED_OUTPUT, structuredValue } from './structured-output.ts';
 
@@ -68,13 +67,13 @@ export function productionDeps(
     callModel: services.callModel,
     toolResultBudget: withPrefetch(
       services,
-      withSpending(session, gates.toolResultBudget ? services.toolResultBudget : pass),
+      withSpending(scope, gates.toolResultBudget ? services.toolResultBudget : pass),
     ),
     snip: services.snip,
     microcompact: gates.microcompact ? services.microcompact : pass,
     collapse: collapsing?.collapse ?? pass,
     autocompact: gates.autocompact ? services.autocompact : pass,
-    legalize: withSpending(session, services.legalize),
+    legalize: withSpending(scope, services.legalize),
     drainCollapses: collapsing?.drain ?? drainNothing,
     stripMedia: services.stripMedia,
     reactiveCompact: gates.reactiveCompact
@@ -108,10 +107,13 @@ const withPrefetch =
  * stream or a summary that it hung up on is billed all the same.
  */
 const withSpending =
-  (session: Session, stage: QueryDeps['toolResultBudget']): QueryDeps['toolResultBudget'] =>
+  (
+    { session, turn }: QueryScope,
+    stage: QueryDeps['toolResultBudget'],
+  ): QueryDeps['toolResultBudget'] =>
   async (state, signal) => {
     const done = await stage(state, signal);
-    return { ...done, spentUsd: session.spending.usd };
+    return { ...done, spentUsd: session.spending.usd, outputTokens: turn.outputTokens };
   };
 
 /** The fallback model has another window and another price. */

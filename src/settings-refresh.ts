@@ -81,7 +81,10 @@ function difference(
     ...added('allow').map((rule) => `allow ${rule} (${source})`),
     ...[...gone('deny'), ...gone('ask')].map((rule) => `no longer ${rule} (${source})`),
   ]);
-  const warnings = loosening.length > 0 ? [notYet(loosening)] : [];
+  const warnings = [
+    ...(loosening.length > 0 ? [notYet(loosening)] : []),
+    ...(hooksOf(before) === hooksOf(after) ? [] : [HOOKS_LATER]),
+  ];
   const change = (context: ToolPermissionContext): ToolPermissionContext => ({
     ...context,
     rules: changes.reduce<readonly RuleSet[]>((sets, { source, added, gone }) => {
@@ -98,6 +101,15 @@ function difference(
   });
   return { warnings, change };
 }
+
+/**
+ * Hooks are programs, and whoever can write the file would have them run without being asked: so
+ * none is added, and none that guards is taken away, while a session runs.
+ */
+const HOOKS_LATER =
+  'The hooks in the settings were changed: this session keeps those that it began with.';
+const hooksOf = (loaded: readonly LoadedSettings[]): string =>
+  JSON.stringify(loaded.map(({ source, settings: { hooks } }) => [source, hooks]));
 
 /** More than this is no sentence any more. */
 const NAMED_MAX = 3;

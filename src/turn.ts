@@ -23,6 +23,8 @@ export class Turn {
   structuredOutput: unknown;
   deferred: { id: string; name: string; input: unknown } | undefined;
   apiMs = 0;
+  /** What the model has said for this turn's query, also what was taken back. */
+  outputTokens = 0;
   errors: string[] = [];
   /** The last word is said, or stands in the file of a host that has left. */
   hasResult = false;

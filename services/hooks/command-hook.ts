@@ -1,4 +1,5 @@
 /** Runs the shell command of a hook: JSON on stdin, an answer by exit code, stdout and stderr. */
+import { Deadline } from '../deadline.ts';
 import { BoundedText } from '../tools/process/bounded-text.ts';
 import { clipEnd, clipStart } from '../tools/process/clip.ts';
 import { type GroupEnd, spawnGroup } from '../tools/process/spawn-group.ts';
@@ -47,7 +48,8 @@ export const runCommandHook = async (
     env: run.env,
     mark: run.mark,
     stdin: run.input,
-    timeoutMs: hook.timeoutMs,
+    // The hook's own time is `detached`'s business: it may ask for another.
+    timeoutMs: hookLimits.asyncTimeoutMaxMs + hook.timeoutMs,
     timeoutGraceMs: hookLimits.killGraceMs,
     abortGraceMs: hookLimits.killGraceMs,
     signal: detached.signal,
@@ -68,12 +70,19 @@ export const runCommandHook = async (
   stderr.end();
   const words = stderr.read();
   return {
-    outcome: await outcomeOf(end, hook, stdout, words.head + words.tail),
+    outcome: await outcomeOf(
+      detached.isOverdue() ? overdue : end,
+      hook,
+      stdout,
+      words.head + words.tail,
+    ),
     stdout: excerpt(stdout),
     stderr: excerpt(stderr),
     exitCode: end.how === 'exited' ? end.code : undefined,
   };
 };
+
+const overdue: GroupEnd = { how: 'timedOut' };
 
 const outcomeOf = async (
   end: GroupEnd,
@@ -108,13 +117,20 @@ const quote = (stderr: string): string => {
 
 const excerpt = (text: BoundedText): string => clipEnd(text.read().head, hookLimits.textCharsMax);
 
-/** The first line of a hook that wants to go on unwatched: `{"async": true}`. */
-const isRequest = (line: string): boolean => {
+/**
+ * The first line of a hook that wants to go on unwatched: `{"async": true, "asyncTimeout": 5000}`.
+ * @returns for how long (ms); `undefined`: it is no such line.
+ */
+const requestedMs = (line: string, hook: CommandHook): number | undefined => {
   try {
     const said: unknown = JSON.parse(line);
-    return said !== null && typeof said === 'object' && 'async' in said && said.async === true;
+    if (said === null || typeof said !== 'object') return undefined;
+    const { async: isAsync, asyncTimeout: wished } = said as Readonly<Record<string, unknown>>;
+    if (isAsync !== true) return undefined;
+    const isTime = typeof wished === 'number' && wished > 0;
+    return isTime ? Math.min(wished, hookLimits.asyncTimeoutMaxMs) : hook.timeoutMs;
   } catch {
-    return false;
+    return undefined;
   }
 };
 
@@ -123,13 +139,15 @@ const REQUEST_CHARS_MAX = 1_000;
 
 /**
  * A hook may let the turn go on while it works: from then on an abort of the turn no longer ends
- * it, only its timeout and the end of the session do.
+ * it, only its timeout (`asyncTimeout`, from now on) and the end of the session do.
  */
 const detachOnRequest = (hook: CommandHook, turn: AbortSignal) => {
   const own = new AbortController();
   const abort = () => own.abort();
-  const dispose = () => turn.removeEventListener('abort', abort);
-  if (hook.isAsync) dispose();
+  let deadline = new Deadline(hook.timeoutMs);
+  deadline.signal.addEventListener('abort', abort);
+  const letGo = () => turn.removeEventListener('abort', abort);
+  if (hook.isAsync) letGo();
   else if (turn.aborted) abort();
   else turn.addEventListener('abort', abort, { once: true });
   let request: (detached: 'detached') => void = () => {};
@@ -140,15 +158,23 @@ const detachOnRequest = (hook: CommandHook, turn: AbortSignal) => {
   return {
     signal: own.signal,
     requested,
-    dispose,
+    isOverdue: () => deadline.signal.aborted,
+    dispose: () => {
+      letGo();
+      deadline.dispose();
+    },
     look: (stdout: BoundedText) => {
       if (isDecided) return;
       const { head } = stdout.read();
       const lineEnd = head.indexOf('\n');
       if (lineEnd < 0 && head.length < REQUEST_CHARS_MAX) return;
       isDecided = true;
-      if (!isRequest(head.slice(0, lineEnd))) return;
-      dispose();
+      const goesOnMs = requestedMs(head.slice(0, lineEnd), hook);
+      if (goesOnMs === undefined) return;
+      letGo();
+      deadline.dispose();
+      deadline = new Deadline(goesOnMs);
+      deadline.signal.addEventListener('abort', abort);
       request('detached');
     },
   };

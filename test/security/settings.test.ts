@@ -116,6 +116,28 @@ describe('settings that change while a session runs', () => {
   });
 });
 
+it('hooks that are written while a session runs are programs of nobody: they wait', async () => {
+  const hook = (command: string) => ({
+    hooks: { UserPromptSubmit: [{ hooks: [{ type: 'command', command }] }] },
+  });
+  const told = await tell({
+    script: { replies: [say('one'), say('two')] },
+    prompts: ['a', 'b'],
+    options: { settingSources: ['user'] },
+    prepare: ({ home }) => put(join(home, 'settings.json'), hook('echo old >> ran')),
+    during: (message, _, { home }) => {
+      if (message.type !== 'result' || message.result !== 'one') return;
+      put(join(home, 'settings.json'), hook('echo new >> ran'));
+    },
+    after: (_, { cwd }) => {
+      expect(readFileSync(join(cwd, 'ran'), 'utf8')).toBe('old\nold\n');
+    },
+  });
+  expect(told.lines.filter((line) => line.startsWith('warning'))).toEqual([
+    'warning The hooks in the settings were changed: this session keeps those that it began with.',
+  ]);
+});
+
 describe('a folder that nobody has said to trust', () => {
   const acting = {
     hooks: { SessionStart: [{ hooks: [{ type: 'command', command: 'touch ran-hook' }] }] },

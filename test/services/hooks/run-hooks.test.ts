@@ -302,6 +302,23 @@ describe('a hook that nobody waits for', () => {
   });
 });
 
+describe('a hook that asks for another time (asyncTimeout, ms)', () => {
+  it('is ended when that is over, although its own timeout is not', async () => {
+    const text = `echo '{"async":true,"asyncTimeout":300}'; trap 'touch ended; exit' TERM; sleep 60 & wait; touch late`;
+    const run = runner({ settings: { Stop: [command(text)] } });
+    expect((await ask(run, 'Stop')).warnings).toEqual([]);
+    await expect.poll(() => existsSync(join(root, 'ended')), { timeout: 5_000 }).toBe(true);
+    expect(existsSync(join(root, 'late'))).toBe(false);
+  });
+
+  it('may go on for longer than its timeout', async () => {
+    const text = `echo '{"async":true,"asyncTimeout":5000}'; sleep 1.5; touch late`;
+    const run = runner({ settings: { Stop: [command(text, { timeout: 0.5 })] } });
+    expect((await ask(run, 'Stop')).warnings).toEqual([]);
+    await expect.poll(() => existsSync(join(root, 'late')), { timeout: 5_000 }).toBe(true);
+  });
+});
+
 describe('a callback', () => {
   const callback = (run: HookCallbackMatcher['hooks'][number], more: object = {}) =>
     runner({ callbacks: { PreToolUse: [{ hooks: [run], ...more }] } });
