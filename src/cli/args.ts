@@ -11,6 +11,7 @@ import {
   refuseFlags,
   settingSources,
 } from './flags.ts';
+import type { InspectRequest } from './watch-run.ts';
 
 /** What the command line asks for. */
 export type Invocation =
@@ -48,6 +49,8 @@ export interface ParsedArguments {
   readonly mcpConfig: readonly string[];
   /** Flags that were understood and change nothing. */
   readonly ignored: readonly string[];
+  /** An inspector beside the run. */
+  readonly inspect?: InspectRequest;
 }
 
 /** What the parser must know of the process. */
@@ -135,28 +138,41 @@ export function parseArguments(argv: readonly string[], terminal: Terminal): Par
     return textOnly(helpText());
   }
   const { flags, words } = parseFlags(argv);
+  const inspect = inspectOf(flags);
   refuseFlags(flags);
   const mcpConfig = flags.mcpConfig ?? [];
   const ignored = ignoredOf(flags);
   const options = optionsOf(flags, terminal.cwd);
   const debug = flags.debug === true;
+  const rest = { mcpConfig, ignored, ...(inspect ? { inspect } : {}) };
   const prompt = words.length > 0 ? words.join(' ') : undefined;
   if (flags.inputFormat === 'stream-json') {
-    return { invocation: headlessOf(flags, prompt, options, debug), mcpConfig, ignored };
+    return { invocation: headlessOf(flags, prompt, options, debug), ...rest };
   }
   if (flags.permissionPromptTool !== undefined) {
     throw new UsageError('--permission-prompt-tool needs --input-format stream-json');
   }
   const isAtTerminal = terminal.stdinIsTTY && terminal.stdoutIsTTY;
   if (isAtTerminal && !flags.print && flags.outputFormat === undefined) {
-    return { invocation: { kind: 'interactive', prompt, options, debug }, mcpConfig, ignored };
+    return { invocation: { kind: 'interactive', prompt, options, debug }, ...rest };
   }
   const outputFormat = flags.outputFormat ?? 'text';
   const failsOnDenial = flags.failOnDenial === true;
   const invocation: Invocation = {
     ...{ kind: 'print', prompt, outputFormat, failsOnDenial, options, debug },
   };
-  return { invocation, mcpConfig, ignored };
+  return { invocation, ...rest };
+}
+
+function inspectOf({ inspect, inspectControl, inspectCoverage }: Flags) {
+  if (inspect === undefined) {
+    if (!inspectControl && inspectCoverage === undefined) return undefined;
+    throw new UsageError('--inspect-control and --inspect-coverage need --inspect');
+  }
+  return {
+    ...{ port: inspect, control: inspectControl === true },
+    ...(inspectCoverage === undefined ? {} : { coverage: inspectCoverage }),
+  } satisfies InspectRequest;
 }
 
 const textOnly = (text: string): ParsedArguments => ({

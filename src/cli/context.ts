@@ -12,6 +12,8 @@ export interface CliContext {
   readonly warn: (text: string) => void;
   /** The same, only with `--debug`. */
   readonly debug: (text: string) => void;
+  /** Told of each engine before its first turn: `--inspect`. */
+  readonly onEngine?: (engine: QueryEngine) => void;
 }
 
 /** Exit codes that are no signal. */

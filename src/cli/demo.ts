@@ -14,12 +14,28 @@ import { type CliContext, closeEngine, exitCodes } from './context.ts';
 import { visible } from './printable.ts';
 import { watchSignals } from './signals.ts';
 import { emptyView, isColorWanted, showMessage } from './view.ts';
+import { watchRun } from './watch-run.ts';
 
 type Environment = CliContext['environment'];
+
+const help = `Usage: escapement demo ["prompt"]
+
+One turn as a person sees it. Without ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL
+the model is scripted: a failing test is fixed in a scratch folder, with real tools and files. With
+one of them the prompt is worked on in this folder. The inspector's address is on stderr.
+`;
+
+/** This executable, as a person can call it again from anywhere. */
+const commandOf = (): string =>
+  process.argv[1] ? `node ${path.resolve(process.argv[1])}` : 'escapement';
 
 /** @param argv the words of the prompt. @returns the exit code. */
 export async function runDemo(argv: readonly string[], context: CliContext): Promise<number> {
   const { environment } = context;
+  if (argv.includes('--help') || argv.includes('-h')) {
+    await context.out.writeText(help);
+    return exitCodes.good;
+  }
   const prompt = argv.join(' ').trim();
   const keys = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'] as const;
   const hasModel = keys.some((name) => environment[name]);
@@ -89,6 +105,8 @@ async function runScripted(context: CliContext): Promise<number> {
     const code = await runTurn(demoPrompt, options, environment, context);
     await context.out.writeText(
       `\nThe project is in ${cwd}, the transcript below ${path.join(scratch, 'home')}.\n` +
+        'Look at this session, step by step:\n' +
+        `  cd ${cwd} && ESCAPEMENT_HOME=${path.join(scratch, 'home')} ${commandOf()} inspect\n` +
         'With a key: ANTHROPIC_API_KEY=… npm start -- "what to do" works in your folder.\n',
     );
     return code;
@@ -106,6 +124,8 @@ async function runTurn(
   const { out } = context;
   const { engineFromOptions } = await import('../options.ts');
   const engine = await engineFromOptions(options, environment);
+  const inspector = await watchRun({ port: 0, control: false }, { ...context, environment });
+  inspector.engine(engine);
   const watch = watchSignals(() => engine.interrupt());
   out.gone.addEventListener('abort', () => engine.interrupt());
   const viewOptions = { isColored: isColored(environment) };
@@ -121,6 +141,7 @@ async function runTurn(
     return watch.exitCode ?? (isError ? exitCodes.failed : exitCodes.good);
   } finally {
     await closeEngine(engine, context);
+    await inspector.close();
     watch.stop();
   }
 }

@@ -43,6 +43,11 @@ function wholeNumber(text: string): number {
   if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('A whole number is needed.');
   return value;
 }
+export function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError('A port is a number from 0 to 65535.');
+}
 function jsonObject(text: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
@@ -140,6 +145,10 @@ export interface Flags {
   /** `--no-session-persistence`. */
   readonly sessionPersistence: boolean;
   readonly bare?: true;
+  /** Port; 0: any. */
+  readonly inspect?: number;
+  readonly inspectControl?: true;
+  readonly inspectCoverage?: string;
 }
 
 /** The flags, in the order in which the help shows them. */
@@ -206,6 +215,13 @@ function makeCommand(): Command {
   add('--no-session-persistence', 'write no transcript');
   add('--bare', 'for scripts: no waiting for the disk, no memory files');
   add('--verbose', 'text: the turn on stderr; json: all messages; stream-json is always complete');
+  add(
+    '--inspect[=port]',
+    'a page on 127.0.0.1 that shows the run; its address is on stderr',
+    portOf,
+  );
+  add('--inspect-control', 'the page may hold the run (breakpoints) and send events to it');
+  add('--inspect-coverage <file>', 'which transitions tests have taken: coverage/chart.json');
   add('-d, --debug', 'say on stderr what is ignored');
   for (const name of [...ignoredFlags, ...Object.keys(refusedFlags)]) {
     command.addOption(new Option(`--${name} <value>`).hideHelp());
@@ -217,6 +233,7 @@ function makeCommand(): Command {
 const helpAfter = `
 Other commands:
   escapement demo ["prompt"]      without a key: a scripted model fixes a failing test in a scratch folder
+  escapement inspect [session]    look at a session of this folder, or at a recording, step by step
   escapement doctor               is this machine, this folder, fit to work in?
   escapement mcp login <name>     a grant for a server of tools that wants one
   escapement mock-server          the scripted Messages API server, for your own tests
@@ -245,7 +262,9 @@ export const helpText = (): string => {
 export function parseFlags(argv: readonly string[]): { flags: Flags; words: readonly string[] } {
   const command = makeCommand();
   try {
-    command.parse([...argv], { from: 'user' });
+    // Without `=` the next word is the prompt, not the port.
+    const words = argv.map((word) => (word === '--inspect' ? '--inspect=0' : word));
+    command.parse(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // commander's sentence begins with "error: " and may carry a suggestion on a second line.

@@ -164,15 +164,13 @@ class HeadlessSession {
       this.#context.debug(`ignored on stdin: type ${String(message.type)}`);
       return;
     }
-    const prompt = promptOf(message);
-    if (typeof prompt === 'string') this.#context.warn(prompt);
-    else this.#accept(prompt);
+    this.#accept(promptOf(message));
   }
 
   /** Beside a turn that runs a prompt can be folded in; else it waits for its own. */
   #accept(prompt: HostPrompt): void {
     if (!prompt.shouldQuery) this.#notes.push(prompt);
-    else if (this.#running && !this.#isAborted) this.#running.enqueue(prompt.prompt, prompt);
+    else if (this.#running && !this.#isAborted && !prompt.fault) this.#running.enqueue(prompt.prompt, prompt);
     else this.#queue.push(prompt);
     this.#wake();
   }
@@ -191,9 +189,10 @@ class HeadlessSession {
   async #runTurn(next: HostPrompt): Promise<void> {
     this.#isStarting = true;
     const engine = await this.#engineReady(undefined);
-    const notes = this.#notes.splice(0).map(({ prompt }) => prompt);
-    const { uuid, isMeta } = next;
-    const turn = engine.submitMessage(joinPrompts([...notes, next.prompt]), { uuid, isMeta });
+    const notes = (next.fault ? [] : this.#notes.splice(0)).map(({ prompt }) => prompt);
+    const { uuid, isMeta, fault } = next;
+    const prompt = joinPrompts([...notes, next.prompt]);
+    const turn = engine.submitMessage(prompt, { uuid, isMeta, ...(fault ? { fault } : {}) });
     this.#running = engine;
     const first = turn.next();
     // Only a turn that has begun can be stopped; this one must not get as far as a request.
@@ -276,7 +275,7 @@ class HeadlessSession {
     const callMs = Number(this.#context.environment.MCP_TOOL_TIMEOUT) || undefined;
     const mcpClients = await this.#servers.connect(request?.servers ?? new Map(), callMs);
     const configured = { ...mcpServers, ...request?.mcpServers };
-    return engineFromOptions(
+    const engine = await engineFromOptions(
       {
         ...options,
         ...request?.options,
@@ -288,6 +287,8 @@ class HeadlessSession {
       },
       this.#context.environment,
     );
+    this.#context.onEngine?.(engine);
+    return engine;
   }
 
   // ── what the host asks for ──

@@ -6,6 +6,7 @@
 import process from 'node:process';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
+import type { ParsedArguments } from './args.ts';
 import { type CliContext, exitCodes } from './context.ts';
 import { printable } from './printable.ts';
 import { createLineWriter } from './stdout.ts';
@@ -42,25 +43,57 @@ async function main(): Promise<number> {
       const { runMcp } = await import('./mcp.ts');
       return runMcp(argv.slice(1), contextOf(false));
     }
-    case 'inspect':
-      throw new UsageError(`${command} is not there yet: see escapement --help for what is`);
+    case 'inspect': {
+      const { runInspect } = await import('./inspect.ts');
+      return runInspect(argv.slice(1), contextOf(false));
+    }
     default:
+      await refuseSlip(command);
       return runArguments();
   }
 }
 
+/** Shorter names are too near to words that people say. */
+const longCommands = ['mock-server', 'doctor', 'inspect'];
+
+/** One word alone that is nearly a command is none that a model should be paid for. */
+async function refuseSlip(word: string | undefined): Promise<void> {
+  if (word === undefined || argv.length > 1) return;
+  const { nearMiss } = await import('../near-miss.ts');
+  const meant = nearMiss(word, longCommands);
+  if (meant === undefined) return;
+  throw new UsageError(
+    `there is no command ${word}: did you mean ${meant}? As a prompt: escapement -p ${word}`,
+  );
+}
+
 async function runArguments(): Promise<number> {
   const { parseArguments } = await import('./args.ts');
-  const { invocation, mcpConfig, ignored } = parseArguments(argv, {
+  const parsed = parseArguments(argv, {
     cwd: process.cwd(),
     stdinIsTTY: process.stdin.isTTY === true,
     stdoutIsTTY: process.stdout.isTTY === true,
   });
+  const { invocation, inspect } = parsed;
+  const plain = contextOf(invocation.kind !== 'text' && invocation.debug);
+  if (!inspect) return runInvocation(parsed, plain);
+  const { watchRun } = await import('./watch-run.ts');
+  const watch = await watchRun(inspect, plain);
+  try {
+    return await runInvocation(parsed, { ...plain, onEngine: watch.engine });
+  } finally {
+    await watch.close();
+  }
+}
+
+async function runInvocation(
+  { invocation, mcpConfig, ignored }: ParsedArguments,
+  context: CliContext,
+): Promise<number> {
   if (invocation.kind === 'text') {
     await out.writeText(invocation.text);
     return exitCodes.good;
   }
-  const context = contextOf(invocation.debug);
   for (const flag of ignored) context.debug(`${flag} has no effect here`);
   const { readMcpConfig } = await import('./mcp-config.ts');
   const mcpServers = await readMcpConfig(mcpConfig, context.cwd);

@@ -39,6 +39,7 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
     },
     context.environment,
   );
+  context.onEngine?.(engine);
   const watch = watchSignals(() => engine.interrupt());
   context.out.gone.addEventListener('abort', () => engine.interrupt());
   const stopHeartbeat =

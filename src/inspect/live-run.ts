@@ -323,7 +323,9 @@ export class LiveRun implements Run {
   piece(of: PieceOf, path: Path): Piece {
     const whole = this.#whole(of);
     if ('missing' in whole) return { path, value: null, missing: whole.missing };
-    return { path, value: preview(valueAt(whole.value, path), pieceCaps) };
+    // Down to the words of a block: a request is read, not searched.
+    const caps = of.what === 'request' ? { ...pieceCaps, depth: 6 } : pieceCaps;
+    return { path, value: preview(valueAt(whole.value, path), caps) };
   }
 
   #whole(of: PieceOf): { readonly value: unknown } | { readonly missing: string } {

@@ -52,6 +52,7 @@ export async function runRepl(
       ...(Object.keys(mcpServers).length > 0 && { mcpServers }),
     },
     environment,
+    context.onEngine,
   );
   const warnings: string[] = [];
   const historyFile = path.join(session.config.home, 'history');

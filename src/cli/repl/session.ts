@@ -18,6 +18,7 @@ interface Choices {
 export class ReplSession {
   readonly #options: Options;
   readonly #environment: CliContext['environment'];
+  readonly #onEngine: CliContext['onEngine'];
   #config: QueryEngineConfig;
   #engine: QueryEngine;
   #choices: Choices = {};
@@ -27,20 +28,24 @@ export class ReplSession {
     options: Options,
     environment: CliContext['environment'],
     config: QueryEngineConfig,
+    onEngine: CliContext['onEngine'],
   ) {
     this.#options = options;
     this.#environment = environment;
+    this.#onEngine = onEngine;
     this.#config = config;
     this.#engine = new QueryEngine(config);
+    onEngine?.(this.#engine);
   }
 
   /** @throws UsageError as `configFromOptions` does. */
   static async open(
     options: Options,
     environment: CliContext['environment'],
+    onEngine?: CliContext['onEngine'],
   ): Promise<ReplSession> {
     const config = await configFromOptions(options, environment);
-    return new ReplSession(options, environment, config);
+    return new ReplSession(options, environment, config, onEngine);
   }
 
   get config(): QueryEngineConfig {
@@ -67,6 +72,7 @@ export class ReplSession {
     await this.#engine.close();
     this.#config = config;
     this.#engine = new QueryEngine(config);
+    this.#onEngine?.(this.#engine);
     this.#lastResult = undefined;
     if (this.#choices.model !== undefined) this.#engine.setModel(this.#choices.model);
     if (this.#choices.mode !== undefined) this.#engine.setPermissionMode(this.#choices.mode);
