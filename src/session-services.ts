@@ -48,6 +48,7 @@ export function sessionServices(
   const client = createClient(model);
   const askModel = createCallModel({
     client,
+    callIds: session.callIds,
     uuid,
     now: clock,
     limits: {

@@ -100,6 +100,8 @@ export interface Session {
   snipRequest: string | undefined;
   /** What is left of the task's tokens, once a summary has taken some of them out of sight. */
   taskBudgetRemaining: number | undefined;
+  /** Of all calls so far, its agents' too: none is used for two of them. */
+  readonly callIds: Set<string>;
   /** One purse for the session and its agents. */
   readonly spending: Spending;
   /** To be read by the model at the next chance: tasks in the background that have ended. */
@@ -197,6 +199,7 @@ export function openSession(
     lastRequest: undefined,
     snipRequest: undefined,
     taskBudgetRemaining: undefined,
+    callIds: new Set(callIdsOf(config)),
     spending: { usd: 0 },
     notices: [],
     loadedNestedMemoryPaths: new Set(config.memoryPaths),
@@ -210,6 +213,13 @@ export function openSession(
     onDiskFailure: () => {},
   };
   return session;
+}
+
+/** Of calls that were made before this process; the ledger knows those behind a summary. */
+function callIdsOf({ resumed, initialMessages = [] }: QueryEngineConfig): readonly string[] {
+  const said = resumed?.restored.messages ?? initialMessages;
+  const ids = said.flatMap(({ kind, toolUseId = '' }) => (kind === 'tool_use' ? toolUseId : []));
+  return [...ids, ...(resumed?.restored.ledger.keys() ?? [])];
 }
 
 /** How the file of a resumed session goes on, and with what the file of a fork begins. */

@@ -24,6 +24,8 @@ export interface AccumulatorOptions {
   readonly model: string;
   /** Whether a call in history has this id. */
   readonly isKnownCall: (id: string) => boolean;
+  /** Of all calls of the session, also those that a summary stands for. Grows with each new one. */
+  readonly callIds: Set<string>;
   /** Of the answer before this one: a gateway may give all its answers the same. */
   readonly previousApiId: string | undefined;
   readonly uuid: () => string;
@@ -212,9 +214,14 @@ export class Accumulator {
     }
     this.#ids.add(given);
     const changes: { id?: string; name?: string } = {};
-    if (!LEGAL_ID.test(given)) {
+    const isUsed = this.#options.callIds.has(given);
+    if (isUsed || !LEGAL_ID.test(given)) {
       changes.id = `toolu_${this.#options.uuid().replaceAll(/[^a-zA-Z0-9_-]/g, '')}`;
-      warn(`a tool call came with the id ${JSON.stringify(given)}: it is called ${changes.id}`);
+      // An old call must not be taken for this one: not by the ledger, not by a tool that knows keys.
+      const why = isUsed ? ' of an older one' : '';
+      warn(
+        `a tool call came with the id ${JSON.stringify(given)}${why}: it is called ${changes.id}`,
+      );
     }
     if (typeof name !== 'string' || !LEGAL_NAME.test(name)) {
       changes.name = legalName(name);
@@ -336,6 +343,7 @@ export class Accumulator {
   #toolUse(open: OpenBlock, input: object, unreadable?: Unreadable): ModelEvent {
     this.#calls += 1;
     const block = { ...open.start, input } as unknown as ToolUseBlock;
+    this.#options.callIds.add(block.id);
     const message: LogMessage = {
       ...this.#message(open, 'tool_use', block),
       toolUseId: block.id,

@@ -21,6 +21,8 @@ export interface CallModelOptions {
   /** *Must* not retry, and *must* pass the signal on. */
   readonly client: ModelClient;
   readonly limits?: Partial<WatchLimits>;
+  /** Ids of all calls of the session so far. Grows. Default: none yet. */
+  readonly callIds?: Set<string>;
   /** Uuids of the messages to come. */
   readonly uuid?: () => string;
   /** ms since 1970. */
@@ -44,6 +46,7 @@ export function createCallModel(options: CallModelOptions): CallModel {
   const world: World = {
     client: options.client,
     limits,
+    callIds: options.callIds ?? new Set(),
     uuid: options.uuid ?? (() => crypto.randomUUID()),
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
@@ -56,6 +59,7 @@ type World = Required<Omit<CallModelOptions, 'limits'>> & { readonly limits: Wat
 async function* converse(request: ModelRequest, world: World): AsyncGenerator<ModelEvent, void> {
   const answer = new Accumulator({
     model: request.model,
+    callIds: world.callIds,
     isKnownCall: (id) => request.messages.some((m) => m.kind === 'tool_use' && m.toolUseId === id),
     previousApiId: request.messages.findLast(({ role }) => role === 'assistant')?.apiId,
     uuid: world.uuid,

@@ -48,6 +48,7 @@ export interface SentMessage {
 export class SentMemory {
   readonly #thinking = new Map<string, SentPlace>();
   readonly #toolUses = new Map<string, SentPlace & { readonly thinking: readonly string[] }>();
+  readonly #ambiguous = new Set<string>();
   readonly #paused: (readonly string[])[] = [];
   #messages = 0;
 
@@ -68,7 +69,10 @@ export class SentMemory {
           this.#thinking.set(thinkingKey(block), place);
         }
         if (block.type === 'tool_use') {
-          this.#toolUses.set(String(block.id), { ...place, thinking });
+          const id = String(block.id);
+          // Which of two calls by one name comes back nobody can tell.
+          if (this.#toolUses.delete(id)) this.#ambiguous.add(id);
+          else if (!this.#ambiguous.has(id)) this.#toolUses.set(id, { ...place, thinking });
         }
       },
       pause: () => {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { LogMessage } from '../../services/messages.ts';
 import { brokenInvariants, type InvariantName } from '../../src/testing/invariants.ts';
 import { blocksOf } from '../../src/testing/received-request.ts';
+import { recordedQueries, replayQuery } from '../../src/testing/replay.ts';
 import { say } from '../../src/testing/replies.ts';
 import type { SDKMessage, SDKResultMessage } from '../../src/wire.ts';
 import { type OpenLife, openLife, type Scene, transcriptOf } from './scene.ts';
@@ -110,6 +111,7 @@ export async function judgeEnd(scene: Scene, heard: readonly Heard[]): Promise<r
       detail: `line ${broken}: ${lines[broken]?.slice(0, 200)}`,
     });
   }
+  problems.push(...judgeReplay(text, parsed));
   problems.push(...judgeNames(heard, parsed), ...judgeEffects(scene), ...judgeProcesses(scene));
   const goesOn = path !== undefined;
   return [...problems, ...(goesOn ? await judgeGoingOn(scene, home) : [])];
@@ -156,6 +158,28 @@ function judgeNames(
     }
   }
   return problems;
+}
+
+/** The chart alone, fed with the events of the file, takes each turn to the end that it had. */
+function judgeReplay(text: string, lines: readonly (Line | undefined)[]): readonly Problem[] {
+  const reasons = lines.flatMap((line) =>
+    line?.type === 'result' ? [String(line.terminal_reason)] : [],
+  );
+  const replayed = recordedQueries(text)
+    .filter(({ input }) => (input.querySource ?? 'main') === 'main' && input.agentId === undefined)
+    .map((query) => replayQuery(query).reason)
+    .filter((reason) => reason !== undefined);
+  // A turn that was answered without a query has no record; each record has its result, in order.
+  let at = 0;
+  for (const reason of replayed) {
+    const found = reasons.indexOf(reason, at);
+    if (found < 0) {
+      const detail = `replayed ${replayed.join(', ')}; the results were ${reasons.join(', ')}`;
+      return [{ name: 'replay', detail }];
+    }
+    at = found + 1;
+  }
+  return [];
 }
 
 /** No side effect is made twice. */

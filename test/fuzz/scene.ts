@@ -113,7 +113,7 @@ export async function openLife(
       ANTHROPIC_BASE_URL: server.url,
       ANTHROPIC_API_KEY: 'a key of no value',
       ESCAPEMENT_HOME: home,
-      ESCAPEMENT_STREAM_IDLE_MS: String(IDLE_MS),
+      ...(isPlain ? {} : { ESCAPEMENT_STREAM_IDLE_MS: String(IDLE_MS) }),
       PATH: process.env.PATH ?? '',
       HOME: home,
     });
@@ -122,9 +122,9 @@ export async function openLife(
       ...config,
       ...(await openRequested(options, place)),
       ...(isPlain ? {} : { gates: { ...config.gates, ...walk.settings.gates } }),
-      model: { ...config.model, quietMs: QUIET_MS },
+      model: { ...config.model, ...(isPlain ? {} : { quietMs: QUIET_MS }) },
       tools: [...config.tools, ...toolsOf(life, scene.effects)],
-      limits: { ...config.limits, ...limits },
+      limits: { ...config.limits, ...(isPlain ? {} : limits) },
     });
   } catch (error) {
     await server.close();

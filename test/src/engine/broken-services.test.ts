@@ -11,7 +11,7 @@ import { answer, past, user } from '../../tools/past.ts';
 import { tell } from '../../tools/story.ts';
 
 type Conversation = 'callModel' | 'toolExecutor' | 'roundDescriber';
-type Question = Exclude<keyof QueryDeps, Conversation | 'uuid' | 'now'>;
+type Question = Exclude<keyof QueryDeps, Conversation | 'uuid' | 'now' | 'clock'>;
 
 const done: Script = { replies: [callTool('Look'), say('done'), say('again')] };
 const full: Script = { replies: [tooLong(), say('again'), say('again')] };
