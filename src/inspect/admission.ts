@@ -42,8 +42,11 @@ export class Admission {
     this.#port = port;
   }
 
-  /** Looks at nothing but the request line and the headers: also for an upgrade. */
-  check(asked: Asked): Admitted | Refusal {
+  /**
+   * Looks at nothing but the request line and the headers: also for an upgrade.
+   * @param guests other origins that are welcome, if they know the secret.
+   */
+  check(asked: Asked, guests: readonly string[] = []): Admitted | Refusal {
     const { headers, method } = asked;
     const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${this.#port}`);
     // DNS rebinding: the browser believes that it talks to somebody else
@@ -51,11 +54,12 @@ export class Admission {
       return { status: 421, why: 'this server is only known as 127.0.0.1 and localhost' };
     }
     const { origin } = headers;
-    if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`)) {
+    const isGuest = origin !== undefined && guests.includes(origin);
+    if (origin !== undefined && !isGuest && !hosts.some((host) => origin === `http://${host}`)) {
       return { status: 403, why: 'another origin' };
     }
     const site = headers['sec-fetch-site'];
-    if (site !== undefined && site !== 'same-origin' && site !== 'none') {
+    if (!isGuest && site !== undefined && site !== 'same-origin' && site !== 'none') {
       return { status: 403, why: 'asked for by another site' };
     }
     const place = placeOf(asked.url);

@@ -23,6 +23,7 @@ export type * from './protocol.ts';
 export { readRecording } from './recorded-run.ts';
 export type { Run } from './run.ts';
 export {
+  type CreateXstateBridge,
   type InspectedEngine,
   type Inspector,
   type InspectorOptions,

@@ -34,6 +34,8 @@ export interface ServerParts {
     readonly onAlone: () => void;
   };
   readonly coverage?: () => Promise<Coverage | undefined>;
+  /** Pages of other sites that may ask for an upgrade. */
+  readonly upgradeOrigins?: readonly string[];
   /** Takes over an upgrade at `/<token>/xstate-inspect`, whose sender was checked. */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
@@ -93,8 +95,8 @@ export class InspectorServer {
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const admitted = this.#admission.check(request);
-    const { onUpgrade } = this.#parts;
+    const { onUpgrade, upgradeOrigins } = this.#parts;
+    const admitted = this.#admission.check(request, upgradeOrigins);
     if (isRefused(admitted) || admitted.route !== 'xstate-inspect' || !onUpgrade) {
       const status = isRefused(admitted) ? admitted.status : 404;
       socket.on('error', () => {});

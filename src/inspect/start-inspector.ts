@@ -11,7 +11,7 @@ import { Hold } from './hold.ts';
 import { LiveRun } from './live-run.ts';
 import type { Coverage } from './protocol.ts';
 import { recordingOf } from './recording.ts';
-import { secretsIn } from './redact.ts';
+import { redacter, secretsIn } from './redact.ts';
 import type { Run } from './run.ts';
 import { exportedHtml, InspectorServer } from './server.ts';
 
@@ -22,12 +22,19 @@ export interface InspectedEngine {
   hold: QueryHold | undefined;
 }
 
-/** Speaks to tools for XState 4: `createV4Bridge` of `escapement-xstate-inspect`. */
+/** Speaks to tools for XState 4. */
 export interface XstateBridge {
   inspect(event: InspectionEvent): void;
   connect(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   close(): void;
 }
+/** `createV4Bridge` of `escapement-xstate-inspect` is one. */
+export type CreateXstateBridge = (options: {
+  /** Object by object, and then text by text: nothing is sent around them. */
+  readonly redact: (value: unknown) => unknown;
+  readonly scrub: (json: string) => string;
+  readonly allowSend: boolean;
+}) => XstateBridge;
 
 export interface InspectorOptions {
   /** Default: 0, any that is free. */
@@ -57,7 +64,13 @@ export interface InspectorOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** A file that the tests have written: which transitions they have taken. */
   readonly coverage?: string;
-  readonly bridge?: XstateBridge;
+  /** The protocol of @xstate/inspect beside the page: give `createV4Bridge`. */
+  readonly v4?: CreateXstateBridge;
+  /**
+   * Pages of these sites may look on through `v4`: `https://stately.ai`. Default: none but ours.
+   * Contexts leave for what such a page does with them.
+   */
+  readonly v4Origins?: readonly string[];
 }
 
 export interface Inspector {
@@ -92,7 +105,7 @@ export async function startInspector(
   target?: InspectedEngine | AnyActorRef,
   options: InspectorOptions = {},
 ): Promise<Inspector> {
-  const { environment = process.env, stepsMax, bytesMax, redact, bridge } = options;
+  const { environment = process.env, stepsMax, bytesMax, redact } = options;
   const run = new LiveRun({
     title: options.title ?? (target && titleOf(target)) ?? 'escapement',
     ...(target && isEngine(target) ? { sessionId: target.sessionId } : {}),
@@ -105,8 +118,13 @@ export async function startInspector(
   });
   const control: Control = { hold: options.hold ?? false, send: options.send ?? false };
   const hold = control.hold ? holdOf(run, () => server) : undefined;
+  const bridge = options.v4?.({
+    redact: redacter(redact, () => run.note('warning', 'the redact function threw')),
+    ...{ scrub: run.scrub, allowSend: control.send },
+  });
   const server: InspectorServer = new InspectorServer({
     ...{ run, port: options.port ?? 0, keepsAlive: options.keepAlive ?? false },
+    upgradeOrigins: options.v4Origins ?? [],
     ...(control.hold || control.send
       ? { control: controlOf(run, hold, control, () => server) }
       : {}),

@@ -18,6 +18,8 @@ const COMMAND_BYTES_MAX = 1_000_000;
 export interface BridgeOptions {
   /** Takes secrets out of contexts and events, before they are cut to size and sent. */
   readonly redact?: (value: unknown) => unknown;
+  /** Has the last word on every text of JSON that is sent; it must stay JSON. */
+  readonly scrub?: (json: string) => string;
   /** Tools may send events to the actors. Default: false, they only look on. */
   readonly allowSend?: boolean;
   /** Told when the bridge itself is wrong. Default: a warning of the process. */
@@ -182,7 +184,7 @@ class V4Bridge implements Bridge {
     const parent = actor._parent && this.#services.get(actor._parent)?.sessionId;
     return JSON.stringify({
       type: 'service.register',
-      machine: JSON.stringify(definition.config),
+      machine: this.#text(definition.config),
       state: this.#stateText(service),
       id: actor.id,
       sessionId,
@@ -193,12 +195,12 @@ class V4Bridge implements Bridge {
 
   #stateText({ actor, sessionId, definition, snapshot, event, origin }: Service): string {
     const v4Event = eventOf(event, definition, this.#show, origin);
-    return JSON.stringify(stateOf(actor, snapshot, v4Event, sessionId, this.#show));
+    return this.#text(stateOf(actor, snapshot, v4Event, sessionId, this.#show));
   }
 
   #tellEvent({ sessionId, definition }: Service, event: HeardEvent, origin?: string): void {
     if (this.#clients.size === 0) return;
-    const text = JSON.stringify(eventOf(event, definition, this.#show, origin));
+    const text = this.#text(eventOf(event, definition, this.#show, origin));
     this.#tell(
       JSON.stringify({ type: 'service.event', event: text, sessionId }),
       `event ${sessionId}`,
@@ -231,6 +233,12 @@ class V4Bridge implements Bridge {
     }
     return preview(shown);
   };
+
+  #text(value: unknown): string {
+    const { scrub } = this.#options;
+    const text = JSON.stringify(value);
+    return scrub ? scrub(text) : text;
+  }
 
   /** A fault of ours must not reach the machine, nor end the process. */
   #safely(work: () => void): void {
