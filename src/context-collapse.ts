@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { UNBOUNDED } from '../machines/limits.ts';
 import type { QueryState } from '../machines/state.ts';
 import { askFold, foldTokensOf } from '../services/collapse/ask-fold.ts';
 import {
@@ -73,7 +74,7 @@ function mayPay(
   { limits, model }: QueryState,
   segment: Segment,
 ): boolean {
-  if (config.maxBudgetUsd === undefined) return true;
+  if (limits.usdMax >= UNBOUNDED) return true;
   const { price } = modelFacts(smallModelOf(config, model));
   if (!price) return false;
   const { prompt, answer } = foldTokensOf(segment);

@@ -27,6 +27,7 @@ export function collapseOf(line: Readonly<Record<string, unknown>>): Collapse | 
     typeof id === 'string' &&
     Array.isArray(uuids) &&
     uuids.length > 0 &&
+    uuids.every((uuid) => typeof uuid === 'string') &&
     typeof tokens === 'number' &&
     isNote(message) &&
     message.uuid === id;
@@ -39,4 +40,5 @@ const isNote = (value: unknown): value is LogMessage =>
   'role' in value &&
   value.role === 'user' &&
   'content' in value &&
-  Array.isArray(value.content);
+  Array.isArray(value.content) &&
+  value.content.length > 0;

@@ -71,9 +71,14 @@ export const until = async (isSo: () => boolean): Promise<void> => {
 };
 
 /** The reply, once so many collapses are prepared: an order of things without a clock. */
-export const onceStaged = (home: string, count: number, step: Step): Step =>
+export const onceStaged = (
+  home: string,
+  count: number,
+  step: Step,
+  type = 'collapse-staged',
+): Step =>
   computed(async (request, n) => {
-    await until(() => notesOf(home, 'collapse-staged').length >= count);
+    await until(() => notesOf(home, type).length >= count);
     if (typeof step === 'function') return step(request, n);
     return typeof step === 'object' && step.kind === 'computed' ? step.reply(request, n) : step;
   });

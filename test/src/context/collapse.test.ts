@@ -11,9 +11,11 @@ import {
   text,
   tooLong,
 } from '../../../src/testing/index.ts';
+import type { MessageReply, Step } from '../../../src/testing/script.ts';
 import {
   collapsing,
   digs,
+  dug,
   editsOf,
   findingOf,
   findings,
@@ -129,8 +131,8 @@ describe('context collapse', () => {
         replies: [
           ...digs(0, 4),
           say('first part done'),
-          ...digs(4, 8),
-          onceStaged(home, 2, callTool('Dig', { n: 8 })),
+          ...digs(4, 6),
+          ...digs(6, 9).map((dig) => onceStaged(home, 2, dig)),
           onceStaged(home, 2, say('done')),
         ],
         collapses: [findings],
@@ -319,6 +321,60 @@ describe('beside other changes of the past', () => {
     expect(last).not.toContain('FOLDED');
     const [asked] = told.server.requestsOf('compact');
     expect(textOf(asked)).toContain('FOLDED');
+  });
+
+  it('an agent has collapses of its own', async () => {
+    const ofAgent = (step: Step): Step => ({
+      ...(step as MessageReply),
+      when: { systemIncludes: 'You dig.' },
+    });
+    const told = await tell({
+      script: ({ home }) => ({
+        replies: [
+          ...digs(0, 6).map(ofAgent),
+          ...digs(6, 9).map((dig) => ofAgent(onceStaged(home, 2, dig, 'agent-collapse-staged'))),
+          ofAgent(say('dug')),
+          callTool('Task', { description: 'dig', prompt: 'dig deep', subagent_type: 'digger' }),
+          say('done'),
+        ],
+        collapses: [findings],
+      }),
+      config: ({ tools }) =>
+        collapsing({
+          tools: [...(collapsing().tools ?? []), ...tools.filter(({ name }) => name === 'Task')],
+          agents: [{ name: 'digger', description: 'digs', prompt: 'You dig.' }],
+        }),
+      except: ['usage'],
+      after: (engine) => expect(textOfHistory(engine)).not.toContain('FOLDED'),
+      check: ({ home }) => {
+        expect(notesOf(home, 'agent-collapse-staged').length).toBeGreaterThan(0);
+        expect(notesOf(home, 'collapse-staged')).toEqual([]);
+      },
+    });
+    const [edit] = editsOf(told.messages);
+    expect(edit?.parent_tool_use_id).toEqual(expect.any(String));
+    expect(told.last.result).toBe('done');
+  });
+
+  it('the model reads the file with the originals without asking anybody', async () => {
+    const read = computed((request) => {
+      const [path = ''] = /[^ "]+collapsed-[0-9a-f-]+\.txt/.exec(textOf(request)) ?? [];
+      return callTool('Grep', { pattern: findingOf(0), path, output_mode: 'content' });
+    });
+    const told = await tell({
+      script: ({ home }) => ({
+        replies: [onceStaged(home, 4, tooLong()), read, say('done')],
+        collapses: [say('FOLDED without the finding')],
+      }),
+      options: { permissionMode: 'default' },
+      config: ({ tools }) =>
+        collapsing({
+          initialMessages: dug(5),
+          tools: [...(collapsing().tools ?? []), ...tools.filter(({ name }) => name === 'Grep')],
+        }),
+    });
+    expect(told.last.permission_denials).toEqual([]);
+    expect(textOf(told.requests.at(-1))).toContain(findingOf(0));
   });
 
   it('is off unless it is asked for', async () => {
