@@ -154,8 +154,6 @@ export class StepRecorder {
     const machine = machineOf(ref);
     // What has ended is not kept here; its last words are nobody's.
     if (this.#employers.has(ref) || (!machine && ref._parent)) return undefined;
-    if ((ref.getSnapshot() as { status?: Status } | undefined)?.status === 'stopped')
-      return undefined;
     return this.#newInstance(ref, machine, ref._parent ? undefined : origin);
   }
 
