@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { defineConfig } from 'tsdown';
+import * as features from './services/features.ts';
 
 /** The faces of the library: name in `exports` → its source. */
 const faces = {
@@ -29,14 +30,8 @@ function prune(folder: string): void {
   }
 }
 
-/** Mechanisms that this build leaves out, by the names in `services/features.ts`. */
-const FEATURES = [
-  'HISTORY_SNIP',
-  'CACHED_MICROCOMPACT',
-  'CONTEXT_COLLAPSE',
-  'REACTIVE_COMPACT',
-  'TOKEN_BUDGET',
-];
+/** Mechanisms that this build leaves out. */
+const FEATURES = Object.keys(features);
 const without = (process.env.ESCAPEMENT_WITHOUT ?? '').split(',').filter((name) => name !== '');
 for (const name of without) {
   if (FEATURES.includes(name)) continue;

@@ -6,6 +6,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type AgentDefinition, mergedAgents } from '../services/agents/agent-definition.ts';
+import { HISTORY_SNIP } from '../services/features.ts';
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { JournalStore } from '../services/journal/store.ts';
@@ -31,6 +32,7 @@ import type {
   SDKStatus,
 } from './config.ts';
 import { loadInstructions } from './instructions.ts';
+import { refuseWhatIsLeftOut } from './left-out.ts';
 import type { ServerSettings } from './mcp-servers.ts';
 import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
 import { nearMiss } from './near-miss.ts';
@@ -191,6 +193,7 @@ export async function configFromOptions(
     model,
   );
   refuseBudgetWithoutPrice(options, userSpecifiedModel);
+  refuseWhatIsLeftOut({ ...settings, ...askedFor(options) });
   if (options.outputFormat) await checkOutputSchema(options.outputFormat.schema);
   const permissions = permissionContext(options, loaded, cwd);
   const userHome = environment.HOME || homedir();
@@ -236,7 +239,7 @@ export async function configFromOptions(
     setAppState: (change) => {
       appState = change(appState);
     },
-    snipReplay: replaySnip,
+    ...(HISTORY_SNIP ? { snipReplay: replaySnip } : {}),
     readFileCache: new SessionToolState(),
     gates: gatesFrom(settings),
     limits: limitsFrom(environment),
@@ -254,6 +257,8 @@ export async function configFromOptions(
     ...windowFrom(options, settings, environment),
   };
 }
+
+const askedFor = ({ historySnip, tokenBudget }: Options) => defined({ historySnip, tokenBudget });
 
 /** A bound that cannot be held must not look like one. */
 function refuseBudgetWithoutPrice({ maxBudgetUsd }: Options, model: string): void {

@@ -1,5 +1,6 @@
 /** One call for hosts: the shape of the official SDK's `query()`, without a process in between. */
 import { randomUUID } from 'node:crypto';
+import { HISTORY_SNIP } from '../services/features.ts';
 import type { PermissionMode } from '../services/permissions/types.ts';
 import type { Prompt, QueryEngineConfig, SubmitOptions } from './config.ts';
 import { engineFromOptions, type Options } from './options.ts';
@@ -110,7 +111,10 @@ export async function* ask(
   prompt: Prompt,
   options: SubmitOptions = {},
 ): AsyncGenerator<SDKMessage, void, unknown> {
-  const engine = new QueryEngine({ snipReplay: replaySnip, ...config });
+  const engine = new QueryEngine({
+    ...(HISTORY_SNIP ? { snipReplay: replaySnip } : {}),
+    ...config,
+  });
   try {
     yield* engine.submitMessage(prompt, options);
   } finally {
