@@ -164,14 +164,19 @@ export function parseArguments(argv: readonly string[], terminal: Terminal): Par
   return { invocation, ...rest };
 }
 
-function inspectOf({ inspect, inspectControl, inspectCoverage }: Flags) {
+function inspectOf({ inspect, inspectControl, inspectCoverage, inspectOrigin }: Flags) {
   if (inspect === undefined) {
-    if (!inspectControl && inspectCoverage === undefined) return undefined;
-    throw new UsageError('--inspect-control and --inspect-coverage need --inspect');
+    if (!inspectControl && inspectCoverage === undefined && inspectOrigin === undefined) {
+      return undefined;
+    }
+    throw new UsageError(
+      '--inspect-control, --inspect-coverage and --inspect-origin need --inspect',
+    );
   }
   return {
     ...{ port: inspect, control: inspectControl === true },
     ...(inspectCoverage === undefined ? {} : { coverage: inspectCoverage }),
+    ...(inspectOrigin === undefined ? {} : { origin: inspectOrigin }),
   } satisfies InspectRequest;
 }
 

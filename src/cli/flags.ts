@@ -60,6 +60,12 @@ function jsonObject(text: string): Readonly<Record<string, unknown>> {
   }
   return value as Readonly<Record<string, unknown>>;
 }
+function siteName(text: string): string {
+  if (!URL.canParse(text) || new URL(text).origin !== text) {
+    throw new InvalidArgumentError('An origin is needed, and nothing more: https://stately.ai.');
+  }
+  return text;
+}
 /** `a,b` and `a b` and a flag twice are the same list; commas in `Bash(x,y)` belong to the rule. */
 function toolList(text: string, before: readonly string[] = []): readonly string[] {
   const rules: string[] = [];
@@ -149,6 +155,7 @@ export interface Flags {
   readonly inspect?: number;
   readonly inspectControl?: true;
   readonly inspectCoverage?: string;
+  readonly inspectOrigin?: string;
 }
 
 /** The flags, in the order in which the help shows them. */
@@ -222,6 +229,11 @@ function makeCommand(): Command {
   );
   add('--inspect-control', 'the page may hold the run (breakpoints) and send events to it');
   add('--inspect-coverage <file>', 'which transitions tests have taken: coverage/chart.json');
+  add(
+    '--inspect-origin <site>',
+    'its pages may look on by @xstate/inspect: https://stately.ai',
+    siteName,
+  );
   add('-d, --debug', 'say on stderr what is ignored');
   for (const name of [...ignoredFlags, ...Object.keys(refusedFlags)]) {
     command.addOption(new Option(`--${name} <value>`).hideHelp());

@@ -1,7 +1,9 @@
 /** `--inspect`: an inspector beside a run of the CLI. */
 import type { Inspector } from '../inspect/start-inspector.ts';
 import type { QueryEngine } from '../query-engine.ts';
+import { UsageError } from '../usage-error.ts';
 import type { CliContext } from './context.ts';
+import { BRIDGE, installedBridge } from './installed-bridge.ts';
 
 export interface InspectRequest {
   /** 0: any that is free. */
@@ -10,6 +12,8 @@ export interface InspectRequest {
   readonly control: boolean;
   /** What the tests have taken, from a file. */
   readonly coverage?: string;
+  /** A site whose pages may look on through @xstate/inspect. */
+  readonly origin?: string;
 }
 
 /** What a run does with its engines, as soon as they are there. */
@@ -22,15 +26,25 @@ export interface RunWatch {
 
 /** Says on stderr where to look. @throws UsageError when the port is taken. */
 export async function watchRun(
-  { port, control, coverage }: InspectRequest,
+  { port, control, coverage, origin }: InspectRequest,
   { environment, warn }: Pick<CliContext, 'environment' | 'warn'>,
 ): Promise<RunWatch> {
   const { startInspector } = await import('../inspect/start-inspector.ts');
+  const v4 = await installedBridge();
+  if (origin !== undefined && !v4) {
+    throw new UsageError(`--inspect-origin needs the package ${BRIDGE}: npm install -g ${BRIDGE}`);
+  }
   const inspector: Inspector = await startInspector(undefined, {
     ...{ port, environment, hold: control, send: control, title: 'escapement' },
     ...(coverage === undefined ? {} : { coverage }),
+    ...(v4 ? { v4 } : {}),
+    ...(origin === undefined ? {} : { v4Origins: [origin] }),
   });
   warn(`inspector: ${inspector.url}${control ? ' (may hold this run)' : ''}`);
+  if (origin !== undefined) {
+    const place = `${inspector.url.replace(/^http/, 'ws')}xstate-inspect`;
+    warn(`for pages of ${origin} that speak @xstate/inspect: ${place}`);
+  }
   return {
     url: inspector.url,
     engine: (engine) => void inspector.attach(engine),
