@@ -298,5 +298,7 @@ export interface SubmitOptions {
   readonly uuid?: string;
   /** Not said by a person. */
   readonly isMeta?: boolean;
+  /** Why this cannot be asked: the turn ends with a result that says so, and nobody is asked. */
+  readonly fault?: string;
 }
 export type Prompt = string | readonly ContentBlock[];

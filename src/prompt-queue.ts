@@ -35,6 +35,10 @@ export class PromptQueue {
     return this.#waiting.splice(0).map(({ message }) => message);
   }
 
+  has(uuid: string): boolean {
+    return this.#waiting.some(({ message }) => message.uuid === uuid);
+  }
+
   /** @returns whether it was still waiting: what a turn has taken cannot be taken back. */
   cancel(uuid: string): boolean {
     const before = this.#waiting.length;

@@ -415,6 +415,7 @@ export class QueryEngine {
     const { signal } = this.#abortController;
     this.#untold.push(...(await beginSession(this.#session, signal)));
     if (prompt === undefined) return noPrompt;
+    if (options.fault !== undefined) throw new Error(options.fault);
     const input = await acceptPrompt({
       prompt,
       uuid: turn.promptUuids[0] ?? randomUUID(),
@@ -623,6 +624,9 @@ export class QueryEngine {
   enqueue(prompt: Prompt, options: SubmitOptions & { readonly priority?: Priority } = {}): void {
     const priority = enqueuePrompt(this.#session, prompt, options);
     if (priority === 'now') this.interrupt();
+    if (priority === undefined) {
+      this.#tell(`The prompt ${options.uuid} is in the session already and is not asked again.`);
+    }
   }
 
   /** Takes back a prompt that no turn has taken. @returns whether it was still waiting. */
@@ -631,7 +635,7 @@ export class QueryEngine {
   }
 
   /** Prompts that no turn has taken, oldest first: the caller submits them as the next turn. */
-  takeQueued(): readonly ({ readonly prompt: Prompt } & Required<SubmitOptions>)[] {
+  takeQueued(): readonly ({ readonly prompt: Prompt } & Required<Omit<SubmitOptions, 'fault'>>)[] {
     return takePrompts(this.#session);
   }
 

@@ -6,13 +6,17 @@ import type { Priority } from './prompt-queue.ts';
 import type { Session } from './session.ts';
 import { withOwnCommands } from './session-commands.ts';
 
-/** @returns the priority that it really has: a command is never folded into a round. */
+/**
+ * @returns the priority that it really has: a command is never folded into a round. `undefined`: a
+ * host has sent it again, and it is there already.
+ */
 export function enqueuePrompt(
   session: Session,
   prompt: Prompt,
   options: SubmitOptions & { readonly priority?: Priority },
-): Priority {
+): Priority | undefined {
   const { priority: wanted = 'next', uuid = session.uuid(), isMeta } = options;
+  if (session.log.has(uuid) || session.queue.has(uuid)) return undefined;
   const isCommand = namesCommand(prompt, withOwnCommands(session.config.commands));
   const priority = wanted === 'next' && isCommand ? 'later' : wanted;
   const message = {
@@ -38,5 +42,5 @@ export function cancelPrompt({ queue, transcript }: Session, uuid: string): bool
 
 export const takePrompts = ({
   queue,
-}: Session): readonly ({ readonly prompt: Prompt } & Required<SubmitOptions>)[] =>
+}: Session): readonly ({ readonly prompt: Prompt } & Required<Omit<SubmitOptions, 'fault'>>)[] =>
   queue.takeAll().map(({ content, uuid, isMeta = false }) => ({ prompt: content, uuid, isMeta }));

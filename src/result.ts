@@ -61,10 +61,15 @@ export function resultMessage(
     num_turns: result?.answerCount ?? 0,
     duration_ms: Math.round(performance.now() - turn.startedAt),
     duration_api_ms: Math.round(turn.apiMs),
-    total_cost_usd: total.costUsd,
-    run_cost_usd: session.usage.since(session.usageBefore).costUsd,
+    total_cost_usd: dollars(total.costUsd),
+    run_cost_usd: dollars(session.usage.since(session.usageBefore).costUsd),
     usage: used.usage,
-    modelUsage: total.modelUsage,
+    modelUsage: Object.fromEntries(
+      Object.entries(total.modelUsage).map(([model, sum]) => [
+        model,
+        { ...sum, costUSD: dollars(sum.costUSD) },
+      ]),
+    ),
     permission_denials: turn.denials,
     user_message_uuids: turn.promptUuids,
     uuid: session.uuid(),
@@ -74,6 +79,10 @@ export function resultMessage(
     ...(result?.stopHookOverridden ? { stop_hook_overridden: true as const } : {}),
   };
 }
+
+/** Sums of fractions end in noise (`0.30000000000000004`): a hundredth of a millionth is exact. */
+const dollars = (usd: number | null): number | null =>
+  usd === null ? null : Number(usd.toFixed(8));
 
 function reasonOf(outcome: TurnOutcome): ResultReason {
   switch (outcome.kind) {

@@ -51,9 +51,9 @@ export async function openRequested(request: ResumeRequest, place: Place): Promi
   const id = request.resume ?? (request.continue ? await newest(store) : undefined);
   if (id === undefined) return newSession(request, store);
   if (!isSessionId(id)) throw new UsageError(`${id} is no session id`);
-  if (!(await isThere(store, id))) throw new UsageError(missing(id, place));
+  if (!(await isThere(store, id))) throw new UsageError(await missing(id, place, store));
   if (forkSession) {
-    const restored = await read(store, id, at, place);
+    const restored = await read(store, id, at);
     return {
       sessionId: wanted ?? randomUUID(),
       resumed: {
@@ -71,7 +71,7 @@ export async function openRequested(request: ResumeRequest, place: Place): Promi
   }
   const writer = await hold(store, id);
   try {
-    const restored = await read(store, id, at, place);
+    const restored = await read(store, id, at);
     const resumed = { restored, writer, isRewound: at !== undefined, resultFolders: [] };
     return { sessionId: id, resumed };
   } catch (error) {
@@ -81,9 +81,12 @@ export async function openRequested(request: ResumeRequest, place: Place): Promi
 }
 
 async function newSession(
-  { resumeSessionAt, sessionId }: ResumeRequest,
+  { resumeSessionAt, sessionId, forkSession, continue: goesOn }: ResumeRequest,
   store: JournalStore,
 ): Promise<OpenedSession> {
+  if (forkSession && !goesOn) {
+    throw new UsageError('--fork-session needs the session: add --resume <session> or --continue');
+  }
   if (resumeSessionAt !== undefined) {
     throw new UsageError('--resume-session-at needs the session: add --resume <session>');
   }
@@ -116,28 +119,34 @@ async function hold(store: JournalStore, id: string): Promise<JournalWriter> {
   }
 }
 
-async function read(
-  store: JournalStore,
-  id: string,
-  at: string | undefined,
-  place: Place,
-): Promise<Restored> {
+async function read(store: JournalStore, id: string, at: string | undefined): Promise<Restored> {
   const restored = await restore(store, id, at === undefined ? {} : { at }).catch((error) => {
     if (error instanceof RestoreError) throw new UsageError(error.message);
     throw error;
   });
   if (restored) return restored;
-  throw new UsageError(missing(id, place));
+  throw new UsageError(`nothing to resume: session ${id} cannot be read`);
 }
 
-/** Sessions belong to their folder: the remedy is to go there. */
-function missing(id: string, { home, cwd, store }: Place): string {
+/** More ids are no help. */
+const NAMED_MAX = 3;
+
+/** Sessions belong to their folder: the remedy is to go there, or to take one of those here. */
+async function missing(
+  id: string,
+  { home, cwd, store }: Place,
+  opened: JournalStore,
+): Promise<string> {
   const projects = join(home, 'projects');
   const others = store || !existsSync(projects) ? [] : readdirSync(projects);
   const elsewhere = others.find((name) => existsSync(join(projects, name, `${id}.jsonl`)));
+  const here = [...(await opened.list())].sort((a, b) => b.modifiedMs - a.modifiedMs);
+  const ids = here.slice(0, NAMED_MAX).map(({ sessionId }) => sessionId);
   const where =
     elsewhere === undefined
-      ? 'see the list with listSessions()'
+      ? ids.length === 0
+        ? 'nor any other'
+        : `the newest here: ${ids.join(', ')} (--continue goes on with the first)`
       : `it belongs to another folder (${elsewhere}): start there, or name it with cwd`;
   return `nothing to resume: there is no session ${id} for ${cwd}: ${where}`;
 }

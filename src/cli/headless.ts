@@ -170,7 +170,8 @@ class HeadlessSession {
   /** Beside a turn that runs a prompt can be folded in; else it waits for its own. */
   #accept(prompt: HostPrompt): void {
     if (!prompt.shouldQuery) this.#notes.push(prompt);
-    else if (this.#running && !this.#isAborted && !prompt.fault) this.#running.enqueue(prompt.prompt, prompt);
+    else if (this.#running && !this.#isAborted && !prompt.fault)
+      this.#running.enqueue(prompt.prompt, prompt);
     else this.#queue.push(prompt);
     this.#wake();
   }

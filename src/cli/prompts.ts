@@ -13,28 +13,45 @@ export interface HostPrompt {
   readonly priority: Priority;
   /** `false`: it only goes along with the next prompt that asks. */
   readonly shouldQuery: boolean;
+  /** It is no prompt: its result says why, and the model does not see it. */
+  readonly fault?: string;
 }
 
 const priorities: readonly Priority[] = ['now', 'next', 'later'];
 
-/** Reads a `user` line. @returns what is wrong with it when it is no prompt. */
-export function promptOf(message: Fields): HostPrompt | string {
-  const body = message.message;
-  const content = isFields(body) ? body.content : undefined;
-  const isBlocks = Array.isArray(content) && content.every(isBlock);
-  if (typeof content !== 'string' && !isBlocks) {
-    return 'a user message without content (a text or an array of blocks) was ignored';
-  }
+/** What a person may say. */
+const blockTypes = ['text', 'image', 'document', 'search_result', 'tool_result'];
+
+/** Reads a `user` line. Each has a result, also one that is no prompt. */
+export function promptOf(message: Fields): HostPrompt {
+  const body = isFields(message.message) ? message.message : {};
+  const fault = faultOf(body);
   return {
-    prompt: content as Prompt,
+    prompt: fault === undefined ? (body.content as Prompt) : '',
+    ...(fault === undefined ? {} : { fault }),
     uuid: typeof message.uuid === 'string' ? message.uuid : randomUUID(),
     isMeta: message.isSynthetic === true,
     priority: priorities.find((known) => known === message.priority) ?? 'next',
-    shouldQuery: message.shouldQuery !== false,
+    shouldQuery: message.shouldQuery !== false || fault !== undefined,
   };
 }
 
-const isBlock = (value: unknown): boolean => isFields(value) && typeof value.type === 'string';
+function faultOf({ role, content }: Fields): string | undefined {
+  if (role !== undefined && role !== 'user') {
+    return `a message of type "user" has the role ${JSON.stringify(role)}: say "user"`;
+  }
+  if (typeof content === 'string') return undefined;
+  if (!Array.isArray(content)) {
+    return 'a user message has no content: give a text or an array of blocks';
+  }
+  const odd = content.findIndex(
+    (block) => !isFields(block) || !blockTypes.includes(String(block.type)),
+  );
+  if (odd < 0) return undefined;
+  const block: unknown = content[odd];
+  const type = isFields(block) ? JSON.stringify(block.type) : 'none';
+  return `content[${odd}] of a user message has the type ${type}: ${blockTypes.join(', ')} exist`;
+}
 
 /** Several prompts as one, in order. */
 export function joinPrompts(prompts: readonly Prompt[]): Prompt {
