@@ -46,7 +46,7 @@ export type {
   ObservedQuery,
   ObservedRequest,
 } from './engine-events.ts';
-export { engineFromOptions, type Options } from './options.ts';
+export { configFromOptions, engineFromOptions, type Options } from './options.ts';
 export { ask, type Query, query, type SDKUserPrompt } from './query.ts';
 export { type InterruptedTurn, QueryEngine } from './query-engine.ts';
 export type { HeldQuery, QueryHold } from './query-hold.ts';
