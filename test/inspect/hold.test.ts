@@ -1,0 +1,158 @@
+/** Breakpoints: held before a state, step by step, and on; an abort works all the time. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Command, CommandAnswer } from '../../src/inspect/protocol.ts';
+import { type Inspector, startInspector } from '../../src/inspect/start-inspector.ts';
+import { callTool, say } from '../../src/testing/replies.ts';
+import { tell } from '../tools/story.ts';
+import { openPage, type Page } from './page.ts';
+
+let inspector: Inspector;
+let page: Page;
+afterEach(async () => {
+  page.close();
+  await inspector.close();
+});
+
+async function command(said: Command): Promise<CommandAnswer> {
+  const { origin, pathname } = new URL(inspector.url);
+  const answer = await fetch(`${inspector.url}command`, {
+    method: 'POST',
+    headers: {
+      ...{ origin, 'content-type': 'application/json' },
+      'x-inspector-token': pathname.split('/')[1] ?? '',
+    },
+    body: JSON.stringify(said),
+  });
+  return answer.json() as Promise<CommandAnswer>;
+}
+const heldNow = () => page.controls.at(-1)?.held ?? null;
+const isHeld = () => page.until(() => heldNow() !== null);
+/** Where the chart stands, as the page knows it. */
+const placeNow = () => page.all('step').at(-1)?.to[0];
+
+const begin = async (engine: Parameters<typeof startInspector>[0]) => {
+  inspector = await startInspector(engine, { hold: true });
+  page = openPage(inspector.url);
+  await page.hello();
+};
+
+describe('a breakpoint', () => {
+  it('holds before the state is entered, and no deadline runs meanwhile', async () => {
+    await tell({
+      script: { replies: [say('done')] },
+      // Shorter than the test is held: without a clock that stands still the stage would be skipped.
+      limits: { requestMs: 400 },
+      begin: async (engine, { server }) => {
+        await begin(engine);
+        const talking = (async () => {
+          for await (const _ of engine.submitMessage('go')) {
+            // until it is held and let go
+          }
+        })();
+        // A machine that nobody has seen yet has no states to stop before.
+        await page.until(() => page.all('step').length > 0);
+        await talking;
+        expect(await command({ do: 'break', state: 'query.sampling.streaming', on: true })).toEqual(
+          {
+            ok: true,
+          },
+        );
+        const held = (async () => {
+          for await (const said of engine.submitMessage('again')) {
+            if (said.type === 'result') return said.terminal_reason;
+          }
+          return undefined;
+        })();
+        await isHeld();
+        expect(heldNow()).toMatchObject({
+          before: 'query.sampling.streaming',
+          next: {
+            edges: ['query.sampling.requesting|stream.opened|0'],
+            to: ['query.sampling.streaming'],
+          },
+        });
+        expect(heldNow()?.waiting[0]).toBe('stream.opened');
+        expect(placeNow()).toBe('query.sampling.requesting');
+        const requests = server.requests.length;
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        expect(placeNow()).toBe('query.sampling.requesting');
+        expect(page.all('deadline').at(-1)).toMatchObject({ name: 'requestMs', status: 'held' });
+        await command({ do: 'go' });
+        expect(await held).toBe('completed');
+        expect(server.requests.length).toBe(requests); // no second try: nothing ran out
+        await command({ do: 'break', state: 'query.sampling.streaming', on: false });
+      },
+      except: ['view', 'usage', 'stands', 'meter'],
+    });
+  });
+
+  it('steps: one thing is heard, then it is held again', async () => {
+    await tell({
+      script: { replies: [say('done'), say('done')] },
+      begin: async (engine) => {
+        await begin(engine);
+        await command({ do: 'hold' });
+        const talking = (async () => {
+          for await (const said of engine.submitMessage('go')) {
+            if (said.type === 'result') return said.terminal_reason;
+          }
+          return undefined;
+        })();
+        await isHeld();
+        const seen: (string | undefined)[] = [];
+        for (let n = 0; n < 6; n += 1) {
+          await page.until(() => (heldNow()?.waiting.length ?? 0) > 0);
+          seen.push(heldNow()?.waiting[0]);
+          const told = page.controls.length;
+          await command({ do: 'step' });
+          await page.until(() => page.controls.length > told);
+        }
+        expect(seen.slice(0, 4)).toEqual([
+          'start toolExecutor',
+          'start toolResultBudget',
+          'stage.done',
+          'start snip',
+        ]);
+        await command({ do: 'go' });
+        expect(await talking).toBe('completed');
+      },
+      except: ['view', 'usage', 'stands', 'meter'],
+    });
+  });
+
+  it('an abort works while it is held', async () => {
+    await tell({
+      script: { replies: [callTool('Bash', { command: 'true' }), say('later')] },
+      begin: async (engine) => {
+        await begin(engine);
+        await command({ do: 'hold' });
+        const talking = (async () => {
+          for await (const said of engine.submitMessage('go')) {
+            if (said.type === 'result') return said.terminal_reason;
+          }
+          return undefined;
+        })();
+        await isHeld();
+        engine.interrupt();
+        expect(await talking).toBe('aborted_streaming');
+        // The next turn is not held for it.
+        for await (const said of engine.submitMessage('go on')) {
+          if (said.type === 'result') expect(said.terminal_reason).toBe('completed');
+        }
+      },
+      except: ['view', 'usage', 'stands', 'meter'],
+    });
+  });
+
+  it('nobody may hold what was not opened for it', async () => {
+    await tell({
+      script: { replies: [say('done')] },
+      begin: async (engine) => {
+        inspector = await startInspector(engine, { send: true });
+        page = openPage(inspector.url);
+        expect((await page.hello()).control).toEqual({ hold: false, send: true });
+        expect(await command({ do: 'hold' })).toMatchObject({ ok: false });
+      },
+    });
+  });
+});
