@@ -27,8 +27,11 @@ export interface GroupLayout {
   readonly doors: ReadonlyMap<string, readonly Point[]>;
 }
 
+/** Room for `123×` behind a text, px. */
+const COUNT = 26;
+
 /** Heights, px. */
-export const heights = { title: 30, row: 17, exit: 20, label: 15 } as const;
+export const heights = { title: 28, row: 16.5, exit: 19, label: 14.5 } as const;
 
 /** What made the difference when it was tried. */
 const options: Readonly<Record<string, string>> = {
@@ -39,14 +42,14 @@ const options: Readonly<Record<string, string>> = {
   'elk.json.edgeCoords': 'CONTAINER',
   'elk.edgeRouting': 'ORTHOGONAL',
   'elk.portConstraints': 'FIXED_SIDE',
-  'elk.spacing.nodeNode': '9',
+  'elk.spacing.nodeNode': '7',
   'elk.spacing.edgeEdge': '8',
   'elk.spacing.edgeNode': '8',
   'elk.spacing.edgeLabel': '2',
   'elk.spacing.labelNode': '3',
-  'elk.layered.spacing.nodeNodeBetweenLayers': '20',
+  'elk.layered.spacing.nodeNodeBetweenLayers': '14',
   'elk.layered.spacing.edgeEdgeBetweenLayers': '7',
-  'elk.layered.spacing.edgeNodeBetweenLayers': '9',
+  'elk.layered.spacing.edgeNodeBetweenLayers': '7',
   'elk.edgeLabels.placement': 'CENTER',
   'elk.edgeLabels.inline': 'true',
   'elk.layered.edgeLabels.centerLabelPlacementStrategy': 'SPACE_EFFICIENT_LAYER',
@@ -103,7 +106,7 @@ function groupGraph(group: Box, plan: Plan, doors: readonly Door[]): ElkNode {
     ],
     layoutOptions: {
       ...options,
-      'elk.padding': `[top=${group.title === '' ? 6 : height + 2},left=26,bottom=12,right=14]`,
+      'elk.padding': `[top=${group.title === '' ? 6 : height + 2},left=26,bottom=10,right=12]`,
       'elk.nodeSize.constraints': 'MINIMUM_SIZE',
       'elk.nodeSize.minimum': `(${width + 20}, 60)`,
     },
@@ -118,7 +121,7 @@ function childGraph(box: Box, plan: Plan): ElkNode {
     id: box.id,
     children: children.map((child) => childGraph(child, plan)),
     layoutOptions: {
-      'elk.padding': `[top=${height + 2},left=26,bottom=12,right=14]`,
+      'elk.padding': `[top=${height + 2},left=26,bottom=10,right=12]`,
       'elk.nodeSize.constraints': 'MINIMUM_SIZE',
       'elk.nodeSize.minimum': `(${width + 20}, 50)`,
     },
@@ -138,10 +141,13 @@ const elkEdge = (line: Line): ElkExtendedEdge => ({
 function sizeOf(box: Box): { width: number; height: number } {
   if (box.kind === 'exit') {
     const widths = box.labels.map(({ text }) => widthOf(text, sizes.row));
-    return { width: Math.max(...widths) + 34, height: box.labels.length * heights.exit + 6 };
+    return {
+      width: Math.max(...widths) + 26 + COUNT,
+      height: box.labels.length * heights.exit + 6,
+    };
   }
   const rows = box.rows.map(
-    ({ text, faults }) => widthOf(text, sizes.row) + 20 + (faults.length > 0 ? 18 : 0),
+    ({ text, faults }) => widthOf(text, sizes.row) + 10 + COUNT + (faults.length > 0 ? 16 : 0),
   );
   const width = Math.max(widthOf(box.title, sizes.name) + 6, ...rows, 50) + 20;
   const bottom = box.rows.length > 0 ? 4 : 0;

@@ -70,7 +70,7 @@ function boxSvg(box: Box, place: Rectangle, chart: Chart): string {
     node.type === 'final'
       ? `<rect class="inner" x="3" y="3" width="${width - 6}" height="${height - 6}" rx="6"/>`
       : '',
-    `<text class="name" x="${middle}" y="20"${anchor}>${escaped(box.title)}</text>`,
+    `<text class="name" x="${middle}" y="19"${anchor}>${escaped(box.title)}</text>`,
     ...box.rows.map((row, i) => rowSvg(row, i, width)),
     isFirst
       ? '<path class="start" d="M-11 15H-3"/><circle class="start" cx="-11" cy="15" r="3.5"/>'
@@ -106,12 +106,12 @@ function exitsSvg(box: Box, { x, y, width, height }: Rectangle): string {
     return (
       `<g class="exit ${tone}" data-e="${edge}"><rect class="hit" x="3" y="${top}" width="${width - 6}" height="${heights.exit}" rx="6"/>` +
       (tone === 'terminal'
-        ? `<circle cx="14" cy="${top + 10.5}" r="5"/><circle class="dot" cx="14" cy="${top + 10.5}" r="2.4"/>`
+        ? `<circle cx="14" cy="${top + 9.5}" r="5"/><circle class="dot" cx="14" cy="${top + 9.5}" r="2.4"/>`
         : tone === 'continue'
-          ? `<path class="mark" d="M18.5 ${top + 10.5}a4.6 4.6 0 1 1 -1.6 -3.5m.3 -2.6v2.9h-2.9"/>`
-          : `<path class="mark" d="M9 ${top + 10.5}h9m-3.5 -3.5l3.5 3.5l-3.5 3.5"/>`) +
-      `<text x="26" y="${top + 15}">${escaped(text)}</text>` +
-      `<text class="count" x="${width - 8}" y="${top + 15}" text-anchor="end"/></g>`
+          ? `<path class="mark" d="M18.5 ${top + 9.5}a4.6 4.6 0 1 1 -1.6 -3.5m.3 -2.6v2.9h-2.9"/>`
+          : `<path class="mark" d="M9 ${top + 9.5}h9m-3.5 -3.5l3.5 3.5l-3.5 3.5"/>`) +
+      `<text x="26" y="${top + 14}">${escaped(text)}</text>` +
+      `<text class="count" x="${width - 8}" y="${top + 14}" text-anchor="end"/></g>`
     );
   });
   return `<g class="exits ${box.labels[0]?.tone}" transform="translate(${x} ${y})"><rect class="body" width="${width}" height="${height}" rx="9"/>${rows.join('')}</g>`;

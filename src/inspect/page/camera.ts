@@ -1,5 +1,7 @@
 /** Looking at something larger than the window: wheel and pinch zoom, drag, fit, keep in view. */
 
+/** Below this a chart can be seen, but not read. */
+const READABLE = 0.52;
 const NEAREST = 4;
 const FURTHEST = 0.12;
 
@@ -21,6 +23,16 @@ export class Camera {
     new ResizeObserver(() => {
       if (this.isFitted) this.fit();
     }).observe(stage);
+  }
+
+  /** As much as can be read: the whole drawing, or its upper left part in a small window. */
+  begin(): void {
+    this.fit();
+    if (this.scale >= READABLE) return;
+    this.scale = READABLE + 0.1;
+    [this.x, this.y] = [8, 8];
+    this.isFitted = false;
+    this.apply();
   }
 
   /** The whole drawing, not larger than it was meant. */

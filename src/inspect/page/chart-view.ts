@@ -64,7 +64,7 @@ export class ChartView {
     this.stage.classList.toggle('is-list', loaded.svg === undefined);
     need('stage-tools').hidden = loaded.svg === undefined;
     if (loaded.svg === undefined) this.canvas.style.transform = '';
-    else this.camera.fit();
+    else this.camera.begin();
   }
 
   private paint(): void {

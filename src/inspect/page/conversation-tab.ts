@@ -50,7 +50,7 @@ export class ConversationTab implements Tab {
       this.element.replaceChildren(nothing('Nothing has been said yet.'));
       return;
     }
-    const shown = all.slice(-this.shownMax).filter(isWorthALine);
+    const shown = all.filter(isWorthALine).slice(-this.shownMax);
     const retracted = new Set(
       all.flatMap(({ effect, affects }) => (effect === 'retracts' ? affects : [])),
     );
@@ -95,15 +95,17 @@ export class ConversationTab implements Tab {
     const row = el(
       `div.mark.is-${message.effect}`,
       el('span.mark-name', effectNames[message.effect]),
-      el('span.mark-text', message.gist),
+      message.gist !== effectNames[message.effect] && el('span.mark-text', message.gist),
     );
     return this.linked(row, message);
   }
 
   /** A click leads to the step that said it. */
   private linked(row: HTMLElement, message: MessageEntry): HTMLElement {
-    const go = button('button.to-step', '⌖', () => this.goTo(message));
-    row.append(set(go, { title: 'Show the step that said it', 'aria-label': 'Show its step' }));
+    const go = button('button.to-step', 'step', () => this.goTo(message));
+    row.append(
+      set(go, { title: 'Show the step that said it', 'aria-label': 'Show the step that said it' }),
+    );
     return row;
   }
 
@@ -138,7 +140,8 @@ const effectNames = {
 } as const satisfies Record<MessageEntry['effect'], string>;
 
 /** Deltas and states of a connection are no part of a conversation. */
-const isWorthALine = ({ effect, gist }: MessageEntry) => effect !== 'tells' || gist !== '';
+const isWorthALine = ({ effect, gist, subtype }: MessageEntry) =>
+  effect !== 'tells' || (gist !== '' && subtype !== 'status');
 const isAtEnd = ({ scrollTop, clientHeight, scrollHeight }: HTMLElement) =>
   scrollTop + clientHeight >= scrollHeight - 40;
 

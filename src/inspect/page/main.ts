@@ -131,8 +131,14 @@ async function loadChart(key: string | null): Promise<void> {
   }
   view.charts.set(key, { chart: answer.chart, svg: answer.svg, why: answer.why });
   view.touchAll();
-  const coverage = await from.coverage(key);
-  view.coverage.set(key, coverage ?? null);
+}
+
+/** Asked for when somebody wants to see it: most sessions have none. */
+async function loadCoverage(): Promise<void> {
+  const key = view.chart?.chart.key;
+  if (view.tab !== 'coverage' || key === undefined || view.coverage.has(key)) return;
+  view.coverage.set(key, null);
+  view.coverage.set(key, (await source.coverage(key)) ?? null);
   view.touch('tab', 'chart');
 }
 
@@ -200,6 +206,7 @@ startKeys(view, {
 startDrop();
 view.onPaint((parts) => {
   if (parts.has('tab') || parts.has('header')) paintTabs();
+  void loadCoverage();
 });
 // what runs against the clock moves although nothing is heard
 setInterval(() => {

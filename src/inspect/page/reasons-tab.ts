@@ -76,7 +76,7 @@ export class ReasonsTab implements Tab {
     row.type = 'button';
     row.classList.add(kind);
     row.classList.toggle('is-zero', own === 0);
-    set(row, { title: why, 'aria-label': `${name}, ${own} times. ${why}` });
+    set(row, { title: why });
     row.addEventListener('click', () => {
       const to = stepAfter(this.view.steps, this.view.cursor, (step) =>
         step.edges.some(({ reason }) => reason === name),

@@ -40,7 +40,7 @@ export class ServicesTab implements Tab {
     const failed = this.services.filter(({ status }) => status === 'error');
     const last = failed.at(-1);
     const facts = [
-      `${count(this.services.length)} lives`,
+      `${count(this.services.length)} runs of services`,
       `${count(failed.length)} failed`,
       `over ${duration(this.range.to - from)}`,
     ];

@@ -106,7 +106,7 @@ export class Timeline {
       pen.fillRect(at(place + 0.5) - tick / 2, 7, tick, 8);
     }
     const x = at(cursor + 0.5);
-    pen.fillStyle = colour('--hot');
+    pen.fillStyle = colour('--hot-line');
     pen.fillRect(x - 1, 4, 2, BAND.top + BAND.height);
     pen.beginPath();
     pen.moveTo(x - 5, 2);

@@ -113,9 +113,10 @@ export class View {
 
   /** Deadlines that run, or are held, where the reader stands. */
   runningDeadlines() {
-    const { current, seq } = this;
+    const { current, seq, step } = this;
+    const isHere = (state: string | null) => state === null || step?.on.includes(state) === true;
     return [...(current?.deadlines.values() ?? [])]
       .flatMap((life) => newest(life, seq) ?? [])
-      .filter(({ status }) => status === 'running' || status === 'held');
+      .filter(({ status, state }) => (status === 'running' || status === 'held') && isHere(state));
   }
 }

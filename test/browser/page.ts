@@ -1,0 +1,68 @@
+/** The inspector's page in a browser, as a person sees it. */
+import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+export interface Seen {
+  readonly page: Page;
+  /** What the page complained of: must be empty in the end. */
+  readonly complaints: readonly string[];
+  /** Requests that went anywhere but to where the page came from. */
+  readonly strangers: readonly string[];
+}
+
+export async function open(
+  browser: Browser,
+  url: string,
+  options: { scheme?: 'dark' | 'light'; width?: number; height?: number } = {},
+): Promise<Seen> {
+  const { scheme = 'dark', width = 1600, height = 960 } = options;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: scheme,
+    acceptDownloads: true,
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const strangers: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    const isMissing = message.text().includes('404'); // no coverage was given: that is its answer
+    if (message.type() === 'error' && !isMissing) complaints.push(message.text());
+  });
+  const { origin } = new URL(url);
+  page.on('request', (request) => {
+    const asked = new URL(request.url());
+    if (asked.protocol === 'data:' || asked.protocol === 'blob:') return;
+    if (asked.origin !== origin) strangers.push(request.url());
+  });
+  await page.goto(url);
+  return { page, complaints, strangers };
+}
+
+/** `12 / 78`, as numbers. */
+export async function position(page: Page): Promise<{ at: number; of: number }> {
+  const text = await page.locator('#position').textContent();
+  const [at, of] = (text ?? '').split('/').map((part) => Number(part.replaceAll(',', '').trim()));
+  return { at: at ?? Number.NaN, of: of ?? Number.NaN };
+}
+/** Until the page shows so many steps of the instance that it looks at. */
+export const shows = (page: Page, steps: number) =>
+  expect
+    .poll(async () => (await position(page)).of, { timeout: 20_000 })
+    .toBeGreaterThanOrEqual(steps);
+/** Until the page looks at a step. */
+export const stands = (page: Page, at: number) =>
+  expect.poll(async () => (await position(page)).at, { timeout: 10_000 }).toBe(at);
+/** Until a turn has ended, as the page tells it. */
+export const ended = (page: Page, reason: string) =>
+  expect
+    .poll(() => page.locator('#instance option:checked').textContent(), { timeout: 20_000 })
+    .toContain(reason);
+/** Ids of the states that are lit. */
+export const lit = (page: Page): Promise<readonly string[]> =>
+  page.locator('.chart .leaf.is-on .name').allTextContents();
+export const tab = (page: Page, name: string) => page.locator(`#tab-${name}`).click();
+
+/** Until what was last done to it can be seen: it paints once a frame. */
+export const painted = (page: Page) =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
