@@ -4,7 +4,13 @@
  * a circle for nothing.
  */
 import { describe, expect, it } from 'vitest';
-import { type AnyEventObject, createActor, createMachine, fromCallback } from 'xstate';
+import {
+  type AnyEventObject,
+  type AnyStateNode,
+  createActor,
+  createMachine,
+  fromCallback,
+} from 'xstate';
 import { conversations, questions } from '../../machines/ports.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
 import { continueReasons, terminalReasons } from '../../machines/reasons.ts';
@@ -18,9 +24,11 @@ import {
   nameOf,
   nodeOf,
   reasons,
+  type Snapshot,
   type Step,
   shortId,
   startWith,
+  stepFrom,
   waitingNodes,
 } from './chart.ts';
 import { lenses } from './world.ts';
@@ -194,6 +202,42 @@ describe('cycles', () => {
     };
     for (const id of free.keys()) walk(id, []);
     expect(free.size).toBeGreaterThan(20);
+  });
+});
+
+/** The deadlines that run here. */
+const deadlinesOf = (snapshot: Snapshot) =>
+  (snapshot._nodes as readonly AnyStateNode[]).flatMap((node) =>
+    [...node.transitions.keys()].filter((type) => type.startsWith('xstate.after.')),
+  );
+/** More missed deadlines in a row than any budget allows. */
+const DEADLINES_MAX = 200;
+/** Every state in the whole proof, every tenth in a hurry. */
+const EVERY = process.env.ESCAPEMENT_PROVE === 'whole' ? 1 : 10;
+
+describe('with every service silent', () => {
+  it.each(views)('deadlines alone lead to the end: $lens.name', ({ lens, states }) => {
+    const keyOf = ({ value, context }: Snapshot) => JSON.stringify([value, lens.project(context)]);
+    /** States from which the end is known to follow. */
+    const ends = new Set<string>();
+    for (const begun of [...states.values()].filter((_, n) => n % EVERY === 0)) {
+      const way: string[] = [];
+      let snapshot = begun;
+      while (snapshot.status === 'active' && !ends.has(keyOf(snapshot))) {
+        way.push(keyOf(snapshot));
+        expect(way.length, `${leafOf(begun)} does not end`).toBeLessThan(DEADLINES_MAX);
+        const [deadline, ...more] = deadlinesOf(snapshot);
+        expect(more).toEqual([]);
+        if (deadline === undefined) {
+          expect(snapshot.tags).toContain('awaitingPerson');
+          break; // a person is the only one who is waited for without a deadline
+        }
+        snapshot = stepFrom(snapshot, { type: deadline }).after;
+      }
+      if (snapshot.status !== 'active') expect(snapshot.context.ending).toBeDefined();
+      for (const key of way) ends.add(key);
+    }
+    expect(ends.size).toBeGreaterThan(10);
   });
 });
 
