@@ -223,7 +223,7 @@ function makeCommand(): Command {
   add('--bare', 'for scripts: no waiting for the disk, no memory files');
   add('--verbose', 'text: the turn on stderr; json: all messages; stream-json is always complete');
   add(
-    '--inspect[=port]',
+    '--inspect [port]',
     'a page on 127.0.0.1 that shows the run; its address is on stderr',
     portOf,
   );
