@@ -117,9 +117,9 @@ class Replay {
 
   end(): Run {
     for (const [id, { actor, isLost }] of this.#queries) {
-      if (actor.getSnapshot().status !== 'active') continue;
-      if (!isLost) this.#run.note('warning', 'the lines end before the query does', id);
-      actor.stop();
+      // Not stopped, which would be a step that there never was: nothing runs in it.
+      const isOpen = actor.getSnapshot().status === 'active' && !isLost;
+      if (isOpen) this.#run.note('warning', 'the lines end before the query does', id);
     }
     this.#run.end();
     return this.#run;
