@@ -319,8 +319,9 @@ export class StepRecorder {
   // ── deadlines ──
 
   #act(instance: Instance, { type, params }: { type: string; params: unknown }): void {
-    if (type === 'xstate.cancel' && typeof params === 'string') {
-      this.#deadlineOver(instance, params, 'met');
+    if (type === 'xstate.cancel') {
+      const { sendId } = params as { sendId: string };
+      this.#deadlineOver(instance, sendId, 'met');
       return;
     }
     if (type !== 'xstate.raise') return;

@@ -71,6 +71,9 @@ it('steps, messages, requests, services and deadlines of a turn with a tool', as
         ['running', 150_000],
         ['met', 150_000],
       ]);
+      // The wait for the begin of the answer is over when it begins, not when the next one does.
+      const firstMet = waits[1]?.seq ?? 0;
+      expect(firstMet).toBeLessThan(called?.seq ?? 0);
       const context = await json<Piece>(`${url}context?seq=${called?.seq}&path=["openToolUses",0]`);
       expect(context.value).toMatchObject({ deadlineMs: expect.any(Number) });
       // Nothing that is secret leaves, whatever is asked for.

@@ -1,0 +1,106 @@
+/** `--inspect` and `escapement inspect`, as processes. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { callTool, say } from '../../src/testing/replies.ts';
+import { type CliBox, type CliProcess, openCliBox } from '../tools/cli.ts';
+import { openPage } from './page.ts';
+
+let box: CliBox;
+afterEach(() => box?.close());
+
+const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\//;
+
+/** Its first words, on whichever stream they come. */
+async function addressOf({ child }: CliProcess): Promise<string> {
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8');
+  let text = '';
+  return new Promise((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (part: string) => {
+        text += part;
+        const [url] = ADDRESS.exec(text) ?? [];
+        if (url !== undefined) resolve(url);
+      });
+    }
+  });
+}
+
+it('says where to look; a page that stays open hears the end and keeps nobody alive', async () => {
+  box = await openCliBox({
+    replies: [callTool('Bash', { command: 'sleep 1' }), say('all is well')],
+  });
+  const run = box.start(['--inspect', '-p', 'do it', '--dangerously-skip-permissions']);
+  const url = await addressOf(run);
+  const page = openPage(url);
+  run.end('');
+  const { code } = await run.ended;
+  expect(code).toBe(0);
+  await page.ended;
+  expect(page.all('message').at(-1)).toMatchObject({ effect: 'ends' });
+  expect(page.all('instance').at(-1)).toMatchObject({ status: 'done', reason: 'completed' });
+  page.close();
+}, 40_000);
+
+it('the prompt after --inspect is the prompt, and stdout belongs to the messages', async () => {
+  box = await openCliBox({ replies: [say('four')] });
+  const run = await box.run(['--inspect', 'two and two', '-p']);
+  expect(run).toMatchObject({ code: 0, stdout: 'four\n' });
+  expect(run.stderr).toMatch(/^escapement: inspector: http/);
+  expect(JSON.stringify(box.server.requests[0]?.body.messages)).toContain('two and two');
+}, 40_000);
+
+it('a port that is taken, and a flag that misses another, are said before anything runs', async () => {
+  box = await openCliBox({ replies: [] });
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const { port } = taken.address() as AddressInfo;
+  const run = await box.run([`--inspect=${port}`, '-p', 'x']);
+  taken.close();
+  expect(run).toMatchObject({ code: 2, stdout: '' });
+  expect(run.stderr).toContain(`127.0.0.1:${port} (EADDRINUSE): name another port`);
+  const other = await box.run(['--inspect-control', '-p', 'x']);
+  expect(other.stderr).toContain('need --inspect');
+  expect(box.server.requests).toEqual([]);
+}, 40_000);
+
+it('escapement inspect: the newest session, one by the begin of its id, a recording, an export', async () => {
+  box = await openCliBox({ replies: [say('first'), say('second')] });
+  const none = await box.run(['inspect']);
+  expect(none).toMatchObject({ code: 2, stdout: '' });
+  expect(none.stderr).toMatch(/there is no session of .*: run escapement here first/);
+  await box.run(['-p', 'one']);
+  await box.run(['-p', 'two']);
+  const listed = await box.run(['inspect', '--all']);
+  expect(
+    listed.stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split('  ').at(-1)),
+  ).toEqual(['two', 'one']);
+  const older = listed.stdout.trim().split('\n')[1]?.split(' ')[0] ?? '';
+  const file = path.join(box.home, 'one.jsonl');
+  const exported = await box.run(['inspect', older.slice(0, 8), '--export', file]);
+  expect(exported).toMatchObject({ code: 0, stdout: `${file}\n`, stderr: '' });
+  expect(readFileSync(file, 'utf8')).toContain('first');
+  for (const words of [[], [file]]) {
+    const served = box.start(['inspect', ...words]);
+    const page = openPage(await addressOf(served));
+    await page.ended;
+    expect(page.all('message').map(({ gist }) => gist)).toContain(
+      words.length > 0 ? 'first' : 'second',
+    );
+    expect((await page.hello()).source).toBe(words.length > 0 ? 'recording' : 'journal');
+    page.close();
+    served.child.kill('SIGINT');
+    expect((await served.ended).code).toBe(0);
+  }
+  writeFileSync(file, '{"no":"recording"}\n');
+  const wrong = await box.run(['inspect', file]);
+  expect(wrong.stderr).toContain(`${file}:1: is no recording of an inspector`);
+  const unknown = await box.run(['inspect', 'ffffffff']);
+  expect(unknown.stderr).toContain('escapement inspect --all lists them');
+  expect(readdirSync(box.cwd)).toEqual([]);
+}, 60_000);
