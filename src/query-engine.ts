@@ -114,6 +114,7 @@ export class QueryEngine {
     this.#discoveredSkillNames = this.#session.discoveredSkillNames;
     this.#loadedNestedMemoryPaths = this.#session.loadedNestedMemoryPaths;
     this.#agents = new Subagents(this.#session, () => this.#scope);
+    this.#session.watch.onBroken = (text) => this.#tell(text);
     const { log } = this.#session;
     this.#left = config.resumed?.isRewound ? undefined : config.resumed?.restored;
     this.#isDeferred = this.#left?.isDeferred ?? false;
