@@ -6,8 +6,9 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumPath, launch } from './chromium.ts';
 import { demo, demoPrompts } from './demo.ts';
-import { open, shows, tab } from './page.ts';
+import { open, tab } from './page.ts';
 import { type Watched, watch } from './session.ts';
+import { shows } from './waits.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const tabs = ['step', 'conversation', 'requests', 'events', 'reasons', 'services', 'coverage'];

@@ -14,8 +14,7 @@ import {
   tooLong,
   toolUse,
 } from '../../src/testing/index.ts';
-import type { Place } from '../tools/story.ts';
-import type { Setting } from './session.ts';
+import type { Place, Setting } from './session.ts';
 
 export const demoPrompts = [
   demoPrompt,

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, message, say, text, toolUse } from '../../src/testing/index.ts';
 import { chromiumPath, launch } from './chromium.ts';
 import { demo, demoPrompts } from './demo.ts';
-import { ended, lit, open, painted, position, shows, stands, tab } from './page.ts';
+import { lit, open, painted, position, tab } from './page.ts';
 import { type Watched, watch } from './session.ts';
+import { ended, shows, stands } from './waits.ts';
 
 describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => {
   let browser: Browser;

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { assign, createActor, setup } from 'xstate';
 import { startInspector } from '../../src/inspect/start-inspector.ts';
 import { chromiumPath, launch } from './chromium.ts';
-import { open, position, shows, tab } from './page.ts';
+import { open, position, tab } from './page.ts';
+import { shows } from './waits.ts';
 
 const hostile = '<img src=x onerror="window.hacked=1">';
 const machine = setup({

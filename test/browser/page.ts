@@ -1,6 +1,5 @@
 /** The inspector's page in a browser, as a person sees it. */
 import type { Browser, Page } from 'playwright-core';
-import { expect } from 'vitest';
 
 export interface Seen {
   readonly page: Page;
@@ -45,19 +44,6 @@ export async function position(page: Page): Promise<{ at: number; of: number }> 
   const [at, of] = (text ?? '').split('/').map((part) => Number(part.replaceAll(',', '').trim()));
   return { at: at ?? Number.NaN, of: of ?? Number.NaN };
 }
-/** Until the page shows so many steps of the instance that it looks at. */
-export const shows = (page: Page, steps: number) =>
-  expect
-    .poll(async () => (await position(page)).of, { timeout: 20_000 })
-    .toBeGreaterThanOrEqual(steps);
-/** Until the page looks at a step. */
-export const stands = (page: Page, at: number) =>
-  expect.poll(async () => (await position(page)).at, { timeout: 10_000 }).toBe(at);
-/** Until a turn has ended, as the page tells it. */
-export const ended = (page: Page, reason: string) =>
-  expect
-    .poll(() => page.locator('#instance option:checked').textContent(), { timeout: 20_000 })
-    .toContain(reason);
 /** Ids of the states that are lit. */
 export const lit = (page: Page): Promise<readonly string[]> =>
   page.locator('.chart .leaf.is-on .name').allTextContents();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { launch } from './chromium.ts';
 import { demo, demoPrompts } from './demo.ts';
-import { open, painted, shows, tab } from './page.ts';
+import { open, painted, tab } from './page.ts';
 import { watch } from './session.ts';
 
 /** A page with a larger picture loads slowly from a repository. */
@@ -72,7 +72,6 @@ export async function takePictures(folder: string): Promise<readonly string[]> {
     for (const prompt of demoPrompts) await session.ask(prompt);
     for (const { name, scheme, look } of pictures) {
       const { page } = await open(browser, session.inspector.url, { scheme });
-      await shows(page, 1);
       await page.locator('.chart').waitFor();
       await toTurn(page, 0);
       await look(page);

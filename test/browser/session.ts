@@ -7,11 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { InspectorOptions } from '../../src/inspect/start-inspector.ts';
 import { type Inspector, startInspector } from '../../src/inspect/start-inspector.ts';
-import type { QueryEngine } from '../../src/query-engine.ts';
+import { configFromOptions, type Options } from '../../src/options.ts';
+import { QueryEngine } from '../../src/query-engine.ts';
 import { writeDemoProject } from '../../src/testing/demo-project.ts';
 import type { Script } from '../../src/testing/script.ts';
-import { createScriptedServer } from '../../src/testing/scripted-server.ts';
-import { engineFor, type Place, type Story } from '../tools/story.ts';
+import { createScriptedServer, type ScriptedServer } from '../../src/testing/scripted-server.ts';
+
+export interface Place {
+  readonly cwd: string;
+  readonly home: string;
+  readonly server: ScriptedServer;
+}
 
 export interface Watched {
   readonly engine: QueryEngine;
@@ -22,7 +28,8 @@ export interface Watched {
   readonly close: () => Promise<void>;
 }
 
-export interface Setting extends Pick<Story, 'options' | 'limits' | 'config' | 'environment'> {
+export interface Setting {
+  readonly options?: Options;
   readonly script: Script | ((place: Pick<Place, 'cwd' | 'home'>) => Script);
   readonly inspector?: InspectorOptions;
 }
@@ -37,7 +44,7 @@ export async function watch(setting: Setting): Promise<Watched> {
   const server = createScriptedServer(typeof script === 'function' ? script(folders) : script);
   await server.listen();
   const place: Place = { ...folders, server };
-  const engine = await engineFor(setting, place);
+  const engine = await engineIn(place, setting.options);
   const inspector = await startInspector(engine, { keepAlive: true, ...setting.inspector });
   return {
     engine,
@@ -53,4 +60,26 @@ export async function watch(setting: Setting): Promise<Watched> {
       rmSync(root, { recursive: true, force: true, maxRetries: 3 });
     },
   };
+}
+
+async function engineIn({ cwd, home, server }: Place, options: Options = {}): Promise<QueryEngine> {
+  const config = await configFromOptions(
+    {
+      cwd,
+      model: 'claude-sonnet-4-5',
+      permissionMode: 'bypassPermissions',
+      allowDangerouslySkipPermissions: true,
+      settingSources: [],
+      ...options,
+    },
+    {
+      ANTHROPIC_BASE_URL: server.url,
+      ANTHROPIC_API_KEY: 'a key of no value',
+      ESCAPEMENT_HOME: home,
+      ESCAPEMENT_RETRY_BASE_MS: '2',
+      PATH: process.env.PATH ?? '',
+      HOME: home,
+    },
+  );
+  return new QueryEngine(config);
 }
