@@ -23,6 +23,7 @@ import type { Tool } from '../services/tools/tool.ts';
 import { closeSession } from './close-session.ts';
 import {
   type Command,
+  type CommandOutcome,
   type Prompt,
   type QueryEngineConfig,
   type SubmitOptions,
@@ -32,6 +33,7 @@ import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.t
 import { productionDeps, type QueryDeps } from './deps.ts';
 import type { EngineObserver } from './engine-events.ts';
 import { tellFailure } from './failure-hooks.ts';
+import { heardWhile } from './heard-while.ts';
 import { initMessage } from './init-message.ts';
 import { journalNotices } from './journal-notices.ts';
 import { type OfferedServers, offeredServers, type ServerReport } from './offered-servers.ts';
@@ -46,7 +48,7 @@ import { QueryScope } from './query-scope.ts';
 import { cancelPrompt, enqueuePrompt, takePrompts } from './queued-prompts.ts';
 import { resultMessage, type TurnOutcome } from './result.ts';
 import { messagesUpTo, type RewindOptions, rewoundFiles } from './rewind.ts';
-import { runQuery, safely } from './run-query.ts';
+import { runQuery } from './run-query.ts';
 import { sandboxWarnings } from './sandbox-policy.ts';
 import { openSession, type Session } from './session.ts';
 import { withOwnCommands } from './session-commands.ts';
@@ -65,6 +67,8 @@ import type { SDKMessage } from './wire.ts';
 
 /** A turn that kills its process each time must not do so for ever. */
 const FINISH_TRIES_MAX = 3;
+/** For a turn whose session is closed: an interrupt ends it at once, if its host reads on. */
+const LAST_WORD_MS = 1_000;
 
 /** A turn that a dead process has left without a result. */
 export interface InterruptedTurn {
@@ -101,7 +105,13 @@ export class QueryEngine {
   /** The last turn has left its open calls to the host. */
   #isDeferred: boolean;
   #closing: Promise<void> | undefined;
-  readonly #onHostAbort = () => this.interrupt();
+  /** Set while somebody waits for the turn. */
+  #onTurnEnd = () => {};
+  readonly #onHostAbort = () => {
+    const reason: unknown = this.#config.abortController?.signal.reason;
+    if (typeof reason === 'string') this.#turn?.errors.push(`Interrupted: ${reason}`);
+    this.interrupt();
+  };
   /** Passes everything that the chart does to an observer (an inspector). */
   inspect: ((event: InspectionEvent) => void) | undefined;
 
@@ -392,19 +402,12 @@ export class QueryEngine {
       ...{ calls, scope, config, services, isDeferred },
       signal: this.#abortController.signal,
       orphanedPermission: isAnswered ? undefined : this.#config.orphanedPermission,
-    }).finally(() => scope.queue.end());
-    settling.catch(() => {}); // awaited below, after the last message was read
-    let isHeard = false;
-    try {
-      yield* safely(scope.queue, session.transcript);
-      isHeard = true;
-    } finally {
-      if (!isHeard) this.interrupt(); // the host has left: what was done stands all the same
-      const { messages, deferred } = await settling;
+    });
+    const keep = ({ messages, deferred }: SettledCalls) => {
       this.#history = session.log.append(this.#history, messages);
       if (deferred[0]) turn.deferred = deferred[0];
-    }
-    return settling;
+    };
+    return yield* heardWhile(settling, scope, () => this.interrupt(), keep);
   }
 
   /** 7. Slash commands, hooks of the prompt, budget in the prompt. */
@@ -485,29 +488,22 @@ export class QueryEngine {
     model: string,
     canUseTool: CanUseTool | undefined,
   ): AsyncGenerator<SDKMessage, void, unknown> {
-    const session = this.#session;
     const scope = this.#beginScope(turn, model, canUseTool);
     const working = work({
       state: begin(this.#queryInput(noPrompt, model, 0)),
       compact: this.#servicesNow().compact,
       signal: this.#abortController.signal,
-    }).finally(() => scope.queue.end());
-    working.catch(() => {}); // awaited below, after the last message was read
-    let isHeard = false;
-    try {
-      yield* safely(scope.queue, session.transcript);
-      isHeard = true;
-    } finally {
-      if (!isHeard) this.interrupt(); // the host has left
-      const { history } = await working;
+    });
+    const keep = ({ history }: CommandOutcome) => {
       // What a person has done to the past says nothing about how fast the window fills.
       if (history.head !== this.#history.head) {
-        session.autoCompactTracking = undefined;
-        session.lastRequest = undefined;
+        this.#session.autoCompactTracking = undefined;
+        this.#session.lastRequest = undefined;
       }
       this.#history = history;
-    }
-    const { text, reason, error } = await working;
+    };
+    const done = yield* heardWhile(working, scope, () => this.interrupt(), keep);
+    const { text, reason, error } = done;
     if (error !== undefined) turn.errors.push(error);
     yield await this.#result(turn, { kind: 'answered', text, reason });
   }
@@ -723,7 +719,10 @@ export class QueryEngine {
     }));
   }
 
-  /** Ends the session: the turn that runs, shells, servers, files. Idempotent. */
+  /**
+   * Ends the session: the turn that runs, shells, servers, files. Idempotent. A host that goes on
+   * reading the turn has its result in the file, too; one that does not is waited for a second.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -732,6 +731,7 @@ export class QueryEngine {
   async #close(): Promise<void> {
     this.interrupt();
     await this.#agents.close();
+    await this.#lastWord();
     await closeSession(this.#session, this.#servers);
     this.#session.watch.tell({ type: 'engine.closed' });
   }
@@ -742,11 +742,26 @@ export class QueryEngine {
     return this.#services;
   }
 
+  /** The turn that runs is given its time to end: its result belongs into the file. */
+  async #lastWord(): Promise<void> {
+    if (!this.#turn) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, LAST_WORD_MS);
+    });
+    const ended = new Promise<void>((resolve) => {
+      this.#onTurnEnd = resolve;
+    });
+    await Promise.race([ended, late]);
+    clearTimeout(timer);
+  }
+
   #endTurn(): void {
     this.#config.abortController?.signal.removeEventListener('abort', this.#onHostAbort);
     this.#scope = undefined;
     this.#turn = undefined;
     this.#turnTools = [];
+    this.#onTurnEnd();
   }
 
   #tools(): readonly Tool[] {

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { callTool, say } from '../../../src/testing/index.ts';
+import { callTool, say, silent } from '../../../src/testing/index.ts';
 import { hostTool } from '../../tools/host-tool.ts';
 import { type Place, tell } from '../../tools/story.ts';
 
@@ -74,5 +74,30 @@ it('while deferred calls are run: what has run is told, and is not run again', a
       expect(ran).toHaveLength(1);
       expect(JSON.stringify(requests.at(-1)?.body.messages)).toContain('sent');
     },
+  });
+});
+
+it('the session is closed in the middle of a turn: its result is in the file', async () => {
+  let closing: Promise<void> | undefined;
+  const told = await tell({
+    script: { replies: [silent()] },
+    during: (said, engine) => {
+      if (said.type === 'system' && said.subtype === 'status') closing ??= engine.close();
+    },
+    check: async (all) => {
+      await closing;
+      expect(resultsIn(all)).toMatchObject([{ terminal_reason: 'aborted_streaming' }]);
+    },
+  });
+  expect(told.last.terminal_reason).toBe('aborted_streaming');
+});
+
+it('… also when its host does not read on: then the next process knows that it was cut off', async () => {
+  await tell({
+    script: { replies: [silent()] },
+    during: async (said, engine) => {
+      if (said.type === 'system' && said.subtype === 'status') await engine.close();
+    },
+    check: (all) => expect(resultsIn(all)).toEqual([]),
   });
 });
