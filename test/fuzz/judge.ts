@@ -111,7 +111,9 @@ export async function judgeEnd(scene: Scene, heard: readonly Heard[]): Promise<r
       detail: `line ${broken}: ${lines[broken]?.slice(0, 200)}`,
     });
   }
-  problems.push(...judgeReplay(text, parsed));
+  // A process may be killed between the end of its chart and the result.
+  const wasKilled = heard.some(({ life }) => life.isDead);
+  if (!wasKilled) problems.push(...judgeReplay(text, parsed));
   problems.push(...judgeNames(heard, parsed), ...judgeEffects(scene), ...judgeProcesses(scene));
   const goesOn = path !== undefined;
   return [...problems, ...(goesOn ? await judgeGoingOn(scene, home) : [])];
@@ -219,7 +221,11 @@ async function judgeGoingOn(scene: Scene, home: string): Promise<readonly Proble
   const [first] = life.server.violations;
   if (first) problems.push({ name: `illegal later ${first.rule}`, detail: first.message });
   const [result] = results;
-  if (results.length !== 1 || result?.terminal_reason !== 'completed') {
+  // A host that lets results of any size into the history may fill the window with a single round.
+  const isTooFull =
+    result?.terminal_reason === 'blocking_limit' &&
+    scene.walk.settings.gates?.toolResultBudget === false;
+  if (results.length !== 1 || (result?.terminal_reason !== 'completed' && !isTooFull)) {
     const detail = `${result?.terminal_reason}: ${result?.errors.join('; ')}`;
     problems.push({ name: 'does not go on', detail });
   }

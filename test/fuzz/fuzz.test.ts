@@ -1,0 +1,47 @@
+/**
+ * Some walks of the fault walk, and each that has failed once (`test/fuzz-regressions`). More:
+ * `npm run fuzz -- --seed N --runs K`.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { drawWalk } from './draw.ts';
+import { playWalk } from './play.ts';
+import type { Walk } from './walk.ts';
+
+const SEED = 1;
+const WALKS = 12;
+const WALK_MS = 60_000;
+
+describe.concurrent('walks', () => {
+  it.each(Array.from({ length: WALKS }, (_, number) => number))(
+    'number %i',
+    async (number) => {
+      const { problems } = await playWalk(drawWalk(SEED, number));
+      expect(problems).toEqual([]);
+    },
+    WALK_MS,
+  );
+  it('are the same for the same seed', () => {
+    expect(drawWalk(3, 4)).toEqual(drawWalk(3, 4));
+    expect(drawWalk(3, 4)).not.toEqual(drawWalk(3, 5));
+    // What is stored is what was walked.
+    expect(JSON.parse(JSON.stringify(drawWalk(3, 4)))).toEqual(drawWalk(3, 4));
+  });
+});
+
+const folder = new URL('../fuzz-regressions/', import.meta.url);
+const regressions = existsSync(folder)
+  ? readdirSync(folder).filter((name) => name.endsWith('.json'))
+  : [];
+
+describe.concurrent('what has failed once', () => {
+  it.each(regressions)(
+    '%s',
+    async (name) => {
+      const walk = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as Walk;
+      const { problems } = await playWalk(walk);
+      expect(problems).toEqual([]);
+    },
+    WALK_MS,
+  );
+});
