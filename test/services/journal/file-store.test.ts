@@ -48,6 +48,23 @@ describe('a file', () => {
     }
   });
 
+  it('TRN-06 a thousand appends of 100 KB beside each other: whole lines, in their order', async () => {
+    const big = 'x'.repeat(100_000);
+    const writer = await store().open('s1');
+    await Promise.all(
+      Array.from({ length: 1_000 }, async (_, n) => {
+        writer.append({ type: 'note', n, big });
+        await writer.commit();
+        // Nobody comes in between.
+        if (n % 250 === 0) await expect(store().open('s1')).rejects.toThrow(/in use/);
+      }),
+    );
+    await writer.close();
+    const numbers = lines().map((line) => (JSON.parse(line) as { n: number; big: string }).n);
+    expect(numbers).toEqual(Array.from({ length: 1_000 }, (_, n) => n));
+    expect(lines().every((line) => line.includes(big))).toBe(true);
+  }, 60_000);
+
   it('is not followed when it is a link', async () => {
     mkdirSync(folder(), { recursive: true });
     const other = join(root, 'other');

@@ -79,8 +79,9 @@ async function tellOf(kind: Kind, { content, after }: Spot, isForEver: boolean) 
         }),
       ],
     }),
-    // A cut may overtake the last bytes, and with them a usage that was told to nobody.
-    except: ['usage'],
+    // A reset makes the system throw away what has arrived and was not read yet: with it goes a usage
+    // that nobody was told. Every other death leaves the bytes that came before it.
+    except: kind === 'cut' ? ['usage'] : [],
   });
   return { told, ran };
 }

@@ -1,5 +1,5 @@
 /** TRN-06 and HEAD-07 with real processes. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import { message, say, text, toolUse } from '../../../src/testing/index.ts';
@@ -41,6 +41,29 @@ it('of six processes at once on one session one wins; the others say why not', a
   for (const line of transcript()) expect(() => JSON.parse(line)).not.toThrow();
   expect(box.server.violations).toEqual([]);
 });
+
+it('TRN-06: beside a process that works a second one is refused; a third goes on after it', async () => {
+  const wait = 'while [ ! -e go ]; do sleep 0.1; done';
+  box = await openCliBox({
+    replies: [say('first'), message([toolUse('Bash', { command: wait })]), say('A'), say('C')],
+  });
+  await box.run([...flags, '--session-id', id, 'begin']);
+  const a = box.start([...flags, '--resume', id, 'from A']);
+  a.read();
+  a.end();
+  await a.until(isCall);
+  const b = await box.run([...flags, '--resume', id, 'from B']);
+  expect(b).toMatchObject({ code: 2, results: [] });
+  expect(b.stderr).toMatch(/in use by another process/);
+  writeFileSync(path.join(box.cwd, 'go'), '');
+  expect((await a.ended).results).toMatchObject([{ result: 'A' }]);
+  const c = await box.run([...flags, '--resume', id, 'from C']);
+  expect(c.results).toMatchObject([{ terminal_reason: 'completed', result: 'C' }]);
+  const sent = JSON.stringify(box.server.requestsOf('loop').at(-1)?.body.messages);
+  expect(sent).toMatch(/from A.*from C/);
+  expect(sent).not.toContain('from B');
+  expect(box.server.violations).toEqual([]);
+}, 60_000);
 
 it('HEAD-07: a session that SIGTERM has ended is gone on with', async () => {
   box = await openCliBox({
