@@ -30,6 +30,8 @@ const usedIn = ({ nodes, edges }: Drawn) =>
 const waitsOf = ({ edges }: Drawn) =>
   edges.filter(({ on }) => on.startsWith('after ')).map(({ on }) => on.slice(6));
 const isAbove = (above: string, id: string) => id === above || id.startsWith(`${above}.`);
+/** No fault: a wait that was wished for, calls that are answered as unknown, attachments. */
+const SAID = new Set(['after backoffMs', 'after toolsMs', 'after attachMs']);
 /** A place where a reason stands, and what it says there. */
 const reasonFault = (edge: Edge, reason: string): string[] => {
   const to = reason in continueReasons ? 'preprocess' : 'terminal';
@@ -109,6 +111,23 @@ export const drawnRules: Readonly<Record<string, DrawnRule>> = {
   },
   'abort and the clock are the root’s, so that they win everywhere': ({ edges }) =>
     ids(edges.filter(({ on, from }) => /^(abort|time\.ranOut)$/.test(on) && from !== 'query')),
+  'an ending settles, then finishes; another iteration is advanced to': ({ edges }) =>
+    ids(
+      edges.filter(({ to, actions }) => {
+        const last = actions.slice(-2).join();
+        if (to.includes('terminal')) return last !== 'settle,finish';
+        return to.includes('preprocess') && actions.at(-1) !== 'advance';
+      }),
+    ),
+  'a service that throws or is late is never passed over in silence': ({ edges }) =>
+    ids(
+      edges.filter(
+        ({ on, actions }) =>
+          (on.startsWith('error ') || (on.startsWith('after ') && !SAID.has(on))) &&
+          !actions.includes('withhold') &&
+          !actions.includes('warn'),
+      ),
+    ),
   'an edge behind one without a guard is never taken': ({ edges }) =>
     ids(edges.filter(({ id, guard }, i) => guard === '' && edges[i + 1]?.id === nextId(id))),
 };

@@ -25,6 +25,7 @@ import {
 } from '../../machines/state.ts';
 import { MessageLog } from '../../services/message-log.ts';
 import type { LogMessage } from '../../services/messages.ts';
+import { takenIn, transitionId } from '../../src/testing/taken-transitions.ts';
 
 // ── words for scripts ──
 
@@ -150,6 +151,7 @@ const scriptedQuestions = (stage: Stage) =>
 
 const scriptedModel = (stage: Stage) =>
   fromCallback<QueryEvent, QueryState>(({ input, sendBack }) => {
+    if (stage.requests > REQUESTS_MAX) throw new Error('it asks for ever');
     const script = stage.world.calls(stage.requests, input);
     stage.requests += 1;
     stage.live += 1;
@@ -233,12 +235,23 @@ const fast = { retryBaseMs: 1, retryCapMs: 2, toolGraceMs: 30 };
 const logWords = new Set(['tombstone', 'retry', 'fallback', 'warning', 'error']);
 
 let chart = queryMachine;
-/** Stories that are told meanwhile are of this chart. */
-export async function withChart<T>(other: typeof queryMachine, f: () => Promise<T>): Promise<T> {
+let taken = new Set<string>();
+/** A chart with a mistake may go round for ever, or wait. */
+const REQUESTS_MAX = 100;
+const [STORY_MS, MUTANT_MS] = [10_000, 3_000];
+/**
+ * Stories that are told meanwhile are of this chart. One chart at a time.
+ * @returns the transitions that they have taken.
+ */
+export async function withChart(
+  other: typeof queryMachine,
+  f: () => Promise<void>,
+): Promise<ReadonlySet<string>> {
   const before = chart;
-  chart = other;
+  [chart, taken] = [other, new Set()];
   try {
-    return await f();
+    await f();
+    return taken;
   } finally {
     chart = before;
   }
@@ -268,6 +281,7 @@ export async function tell(world: World) {
   const actor = createActor(chart.provide({ actors: actors as never }), {
     input,
     inspect: (seen) => {
+      for (const transition of takenIn(seen)) taken.add(transitionId(transition));
       if (seen.type !== '@xstate.event' || seen.actorRef.sessionId !== actor.sessionId) return;
       const word = wordOf(seen.event);
       if (word) heard.push(word);
@@ -288,7 +302,9 @@ export async function tell(world: World) {
     world.during?.((event) => actor.send(put(stage, event)), now, context);
   });
   actor.start();
-  const end = await waitFor(actor, ({ status }) => status !== 'active', { timeout: 10_000 });
+  const end = await waitFor(actor, ({ status }) => status !== 'active', {
+    timeout: chart === queryMachine ? STORY_MS : MUTANT_MS,
+  });
   await wait(0);
 
   expect([end.status, end.value]).toEqual(['done', 'terminal']);

@@ -3,5 +3,5 @@ import { describe, it } from 'vitest';
 import { stories } from './stories.ts';
 
 describe('stories', () => {
-  it.each(stories)('$name', ({ run }) => run());
+  it.each(stories.map(({ name, run }) => [name, run] as const))('%s', (_, run) => run());
 });

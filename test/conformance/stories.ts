@@ -5,6 +5,7 @@
 import { expect } from 'vitest';
 import type { QueryEvent } from '../../machines/events.ts';
 import { UNBOUNDED } from '../../machines/limits.ts';
+import { outputCap, type QueryState } from '../../machines/state.ts';
 import { shortId, waitingNodes } from './chart.ts';
 import {
   call,
@@ -618,12 +619,12 @@ chapter('tools and people', () => {
     expect(open).toEqual([1, 0]);
   });
   story("… and longer than the host's time, which stands still", async () => {
-    const limits = { durationMs: 60 };
-    const known = await ask(150, { limits, input: { startedAtMs: 1_000 } }, [1_005, 1_155]);
+    const limits = { durationMs: 500 };
+    const known = await ask(700, { limits, input: { startedAtMs: 1_000 } }, [1_005, 1_155]);
     expect(known.reason).toBe('completed');
     expect(known.context.clock).toEqual({ stands: false, usedMs: 5, startedAtMs: 1_155 });
     // nobody says when it began: plain time on the wall
-    expect((await ask(150, { limits })).reason).toBe('deadline_exceeded');
+    expect((await ask(700, { limits })).reason).toBe('deadline_exceeded');
   });
   story('what was used before the question is not given back', async () => {
     const told = await ask(
@@ -777,5 +778,262 @@ chapter('abort: one edge, at once, nothing left open', () => {
       },
     });
     expect(brief(told)).toEqual(['aborted_streaming', 1]);
+  });
+});
+
+const sends = (outputTokens: number): QueryEvent =>
+  ({ ...stop('end_turn'), outputTokens }) as never;
+const tokensAre = (tokens: number): World['answers'] => ({
+  legalize: ({ history }) => ({ type: 'stage.done', history: { ...history, tokens }, usd: 0 }),
+});
+chapter('bounds, to the last unit', () => {
+  story('the window: as many tokens as it holds, and not one more', async () => {
+    const of = (tokens: number) =>
+      tell({
+        limits: { windowTokens: 5 },
+        answers: { ...tokensAre(tokens) },
+        calls: () => whole(0, stop('end_turn')),
+      });
+    expect([(await of(5)).reason, (await of(6)).reason]).toEqual(['completed', 'blocking_limit']);
+  });
+  story('the cap: the first, the raised one, the model’s own', async () => {
+    const caps: number[] = [];
+    await tell({
+      calls: (n, state) => {
+        caps.push(outputCap(state));
+        return whole(n, stop(n === 0 ? 'max_tokens' : 'end_turn'));
+      },
+    });
+    await tell({
+      limits: { outputTokensMax: 100 },
+      calls: (_, state) => {
+        caps.push(outputCap(state));
+        return whole(0, stop('end_turn'));
+      },
+    });
+    await tell({
+      limits: { outputTokensEscalated: 20_000 },
+      calls: (n, state) => {
+        caps.push(outputCap(state));
+        return whole(n, stop(n === 0 ? 'max_tokens' : 'end_turn'));
+      },
+    });
+    expect(caps).toEqual([8_000, 64_000, 100, 8_000, 20_000]);
+  });
+  story('money: for as few tokens as are worth a call, and not one less', async () => {
+    const of = (usdMax: number) =>
+      tell({
+        limits: { usdMax, outputUsdPerToken: 1 },
+        calls: () => whole(0, stop('end_turn')),
+      });
+    const [enough, less] = [await of(1_024), await of(1_023)];
+    expect([enough.reason, less.reason]).toEqual(['completed', 'budget_exhausted']);
+  });
+  story('a token budget: nine tenths of it', async () => {
+    const of = async (tokenBudget: number, n: number) => {
+      const limits = { tokenBudget, tokenNudgesMax: 1 };
+      const told = await tell({ limits, calls: () => [open, say('x'), sends(n)] });
+      return told.requests;
+    };
+    expect([await of(1_001, 900), await of(1_000, 900)]).toEqual([2, 1]);
+  });
+  story('waits between tries: doubled, up to the cap', async () => {
+    const of = async (limits: World['limits']) => {
+      const told = await tell({
+        limits: { retriesMax: 4, ...limits },
+        calls: () => [fails('server')],
+      });
+      return told.out.flatMap((word) => (word.type === 'retry' ? [word.delayMs] : []));
+    };
+    expect(await of({ retryBaseMs: 2, retryCapMs: 9 })).toEqual([2, 4, 8, 9]);
+  });
+  story('a longer wait than we have is the end', async () => {
+    const of = async (retryAfterMs: number) => {
+      const limits = { retryAfterMaxMs: 5, retriesMax: 1 };
+      return (await tell({ limits, calls: () => [fails('server', { retryAfterMs })] })).requests;
+    };
+    expect([await of(5), await of(6)]).toEqual([2, 1]);
+  });
+  story('questions: the last one that stops the clock, and the first that does not', async () => {
+    const told = await tell({
+      limits: { questionsMax: 2 },
+      calls: (n) => (n === 0 ? [open, call('t1'), stop('tool_use')] : whole(1, stop('end_turn'))),
+      tool: async (id, send) => {
+        for (const question of ['a', 'b', 'c']) {
+          send({ type: 'person.asked', question, toolUseId: id });
+          send({ type: 'person.answered', question });
+        }
+        return {};
+      },
+    });
+    const words = told.out.flatMap((word) => (word.type === 'person' ? [word.openQuestions] : []));
+    expect(words).toEqual([1, 0, 1, 0]);
+  });
+  story('the same round: the reminder comes after the fifth', async () => {
+    const told = await tell({
+      limits: { turnsMax: 7 },
+      calls: () => [open, call('t1'), stop('tool_use')],
+      tool: async () => ({ fingerprint: 'same' }),
+    });
+    const reminded = told.kinds.flatMap((kind, at) => (kind === 'note' && at > 0 ? [at] : []));
+    expect(reminded).toEqual([11]);
+  });
+});
+
+chapter('what nobody asked for', () => {
+  const odd = (send: (event: QueryEvent) => void) => {
+    send(resultOf('nobody'));
+    send({ type: 'person.asked', question: 'x', toolUseId: 'nobody' });
+    send({ type: 'person.answered', question: 'nothing' });
+  };
+  story('is not heard while the model streams', async () => {
+    const told = await tell({
+      calls: (n) =>
+        n === 0 ? [open, say('a'), call('t1'), 5, stop('tool_use')] : whole(1, stop('end_turn')),
+      tool: async (id, send) => {
+        odd(send);
+        await wait(1);
+        return id === 't1' ? {} : {};
+      },
+    });
+    expect(told.kinds).toEqual(['note', 'text', 'tool_use', 'tool_result', 'text']);
+    expect(told.out.filter(({ type }) => type === 'person')).toEqual([]);
+  });
+  story('nor while the tools run', async () => {
+    const told = await tell({
+      calls: toolsThenDone,
+      tool: async (_, send) => {
+        await wait(10);
+        odd(send);
+        return {};
+      },
+    });
+    expect(told.kinds).toEqual(['note', 'tool_use', 'tool_result', 'text']);
+    expect(told.out.filter(({ type }) => type === 'person')).toEqual([]);
+  });
+});
+
+chapter('every ending is told whole', () => {
+  /** Half an answer with a call: it must be answered in the history, whatever ends it. */
+  const half = (world: Partial<World>) =>
+    tell({ calls: () => [open, call('t1'), stop('tool_use')], tool: never, ...world });
+  const answered = ({ messages }: Told) =>
+    messages.filter(({ kind }) => kind === 'tool_result').map(({ text }) => text);
+
+  story('an abort, the clock', async () => {
+    const stopped = await half({
+      during: (send, at) => {
+        if (at === 'toolRun.draining') setTimeout(() => send({ type: 'abort' }), 1);
+      },
+    });
+    const late = await half({ limits: { durationMs: 20 } });
+    expect([stopped.reason, late.reason]).toEqual(['aborted_tools', 'deadline_exceeded']);
+    expect([...answered(stopped), ...answered(late)]).toEqual(
+      Array(2).fill('The call was interrupted.'),
+    );
+  });
+  story('a service that is late or throws is named, each by its own name', async () => {
+    const boom = () => {
+      throw new Error('boom');
+    };
+    const names = [
+      ...['toolResultBudget', 'snip', 'microcompact', 'collapse', 'autocompact', 'legalize'],
+      ...['stopHooks', 'drainCollapses', 'reactiveCompact', 'stripMedia', 'attachments'],
+    ] as const;
+    const calls: Partial<Record<string, World['calls']>> = {
+      drainCollapses: () => [fails('prompt_too_long')],
+      reactiveCompact: () => [fails('prompt_too_long')],
+      stripMedia: () => [fails('bad_image')],
+      attachments: () => [open, call('t1'), stop('tool_use')],
+    };
+    for (const name of names) {
+      const told = await tell({
+        calls: calls[name] ?? (() => whole(0, stop('end_turn'))),
+        answers: { [name]: boom },
+      });
+      expect([told.reason, told.error]).toEqual([
+        'model_error',
+        { type: 'error', flaw: 'bug', detail: `${name}: Error: boom` },
+      ]);
+    }
+    const late = await tell({
+      calls: () => whole(0, stop('end_turn')),
+      limits: { hooksMs: 5 },
+      answers: { stopHooks: never },
+    });
+    expect(late.error).toMatchObject({ flaw: 'bug', detail: 'stopHooks: no answer in time' });
+  });
+  story('a stage or a rung that is late is said', async () => {
+    const late: Partial<Record<string, World['calls']>> = {
+      toolResultBudget: () => whole(0, stop('end_turn')),
+      microcompact: () => whole(0, stop('end_turn')),
+      collapse: () => whole(0, stop('end_turn')),
+      autocompact: () => whole(0, stop('end_turn')),
+      stripMedia: () => [fails('bad_image')],
+      drainCollapses: () => [fails('prompt_too_long')],
+      reactiveCompact: () => [fails('prompt_too_long')],
+    };
+    for (const [name, calls] of Object.entries(late)) {
+      const told = await tell({
+        calls: calls as World['calls'],
+        limits: { stageMs: 5, drainMs: 5, summaryMs: 5 },
+        answers: { [name]: never },
+      });
+      const words = told.out.flatMap((word) => (word.type === 'warning' ? [word.text] : []));
+      expect(words).toEqual([`${name} took too long`]);
+      // below the drain there is a summary, which fails here
+      const failures = /^(autocompact|reactiveCompact|drainCollapses)$/.test(name) ? 1 : 0;
+      expect(told.autoCompactTracking.consecutiveFailures).toBe(failures);
+    }
+  });
+  story('a request or a stream that is late says so', async () => {
+    const silent = await tell({ limits: { requestMs: 5, retriesMax: 0 }, calls: () => [] });
+    const stuck = await tell({ limits: { streamMs: 5, retriesMax: 0 }, calls: () => [open] });
+    for (const { error } of [silent, stuck]) {
+      expect(error).toMatchObject({ flaw: 'transport', detail: 'no answer in time' });
+    }
+  });
+  story('what the stages and a failed summary have done and cost is known', async () => {
+    const stages = ['toolResultBudget', 'snip', 'microcompact', 'collapse', 'autocompact'] as const;
+    for (const name of stages) {
+      const told = await tell({
+        calls: () => whole(0, stop('end_turn')),
+        answers: { [name]: ({ history }: QueryState) => ({ type: 'stage.done', history, usd: 2 }) },
+      });
+      expect(told.spentUsd).toBe(2);
+    }
+    const failed = await tell({
+      calls: () => [fails('prompt_too_long')],
+      answers: { reactiveCompact: () => ({ type: 'compact.failed', usd: 3 }) },
+    });
+    expect([failed.spentUsd, failed.autoCompactTracking.consecutiveFailures]).toEqual([3, 1]);
+  });
+  story('what was said before a retry is taken back, thinking too', async () => {
+    const rungs: Partial<World>[] = [
+      {
+        calls: (n) =>
+          n === 0 ? [open, think(), fails('prompt_too_long')] : whole(1, stop('end_turn')),
+        answers: { drainCollapses: ({ history }) => ({ type: 'collapse.drained', history }) },
+      },
+      {
+        calls: (n) => (n === 0 ? [open, think(), fails('bad_image')] : whole(1, stop('end_turn'))),
+        answers: { stripMedia: ({ history }) => ({ type: 'media.stripped', history, left: 0 }) },
+      },
+      { calls: (n) => (n === 0 ? [open, think(), stop('end_turn')] : whole(1, stop('end_turn'))) },
+      {
+        calls: (n) => (n === 0 ? [open, think(), fails('overloaded')] : whole(1, stop('end_turn'))),
+        input: { fallbackModel: 'b' },
+        limits: { overloadsMax: 1 },
+      },
+    ];
+    for (const rung of rungs) {
+      const told = await tell(rung as World);
+      expect([told.reason, ...told.kinds, times(told, 'tombstone')]).toEqual([
+        'completed',
+        'note',
+        'text',
+        1,
+      ]);
+    }
   });
 });
