@@ -129,10 +129,11 @@ const checks = {
       .map((r) => `${r.terminal_reason}: ${r.subtype}, ${r.errors.length} errors`)[0],
   /** The host's view without what was taken back is the history with compactions undone. */
   view: ({ messages, agreed, history }) => {
-    // Calls that an earlier turn has left open are answered before the chart runs.
+    // Calls that an earlier turn has left open are answered before the chart runs, and what hooks say
+    // of them stands with the answers.
     const known = new Set(agreed);
     const settled = new Set(
-      history.flatMap(({ kind, uuid }) => (kind === 'tool_result' && !known.has(uuid) ? uuid : [])),
+      history.flatMap(({ role, uuid }) => (role === 'user' && !known.has(uuid) ? uuid : [])),
     );
     return differenceOf(
       viewOf(messages).filter((uuid) => !settled.has(uuid)),

@@ -28,7 +28,9 @@ export function drawReply(world: ReplyWorld): Reply {
         return faults.final();
     }
   })();
-  if (dice.chance(0.05)) return { ...reply, times: dice.between(2, 5) };
+  // Two models never think the same: the server tells by its words whose thinking it was.
+  const thinks = reply.kind === 'message' && reply.content.some(({ type }) => /think/.test(type));
+  if (dice.chance(0.05) && !thinks) return { ...reply, times: dice.between(2, 5) };
   return reply;
 }
 
