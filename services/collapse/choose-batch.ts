@@ -5,29 +5,42 @@ import type { WindowNumbers } from '../preprocess/windows.ts';
 const STAGED_ABOVE = 0.6;
 /** Below this there is room enough for the originals. */
 const COMMITTED_ABOVE = 0.75;
-/** Every commit costs the prompt cache of all that comes after it: one of them makes so much room. */
+/** So far at least a commit leads, so that the next one is not near. */
 const COMMITTED_UNTIL = 0.65;
+/**
+ * What comes behind the first change has to be written to the prompt cache again, whether one
+ * collapse is put in place or five: a commit frees at least this part of it.
+ */
+const WORTH_SHARE = 1 / 3;
 
 export const isTimeToStage = (tokens: number, { effective }: WindowNumbers): boolean =>
   tokens > STAGED_ABOVE * effective;
 
+export interface Ready {
+  /** Tokens that each staged collapse frees, the oldest first. */
+  readonly freed: readonly number[];
+  /** Tokens of the prompt before the first of them: they stay in the cache. */
+  readonly prefix: number;
+}
+
 /**
- * How many of the staged collapses are committed now, oldest first. A batch is worth its cache miss
- * when it brings the prompt down to where it may grow again; a smaller one is put off, until the
- * only other way would be a summary of everything: then it must at least make that unnecessary.
+ * How many of the staged collapses are committed now, oldest first: as few as bring the prompt down
+ * to where it may grow again, and are worth their cache miss. What does not suffice for that is put
+ * off, until the only other way would be a summary of everything: then it must at least make that
+ * unnecessary.
  * @param tokens of the prompt.
- * @param freed by each staged collapse, the oldest first.
  */
 export function chooseBatch(
   tokens: number,
-  freed: readonly number[],
+  { freed, prefix }: Ready,
   { effective, autocompact }: WindowNumbers,
 ): number {
   if (tokens <= COMMITTED_ABOVE * effective) return 0;
   let left = tokens;
   for (const [at, one] of freed.entries()) {
     left -= one;
-    if (left <= COMMITTED_UNTIL * effective) return at + 1;
+    const isWorthIt = tokens - left >= WORTH_SHARE * (left - prefix);
+    if (isWorthIt && left <= COMMITTED_UNTIL * effective) return at + 1;
   }
   const isLastChance = tokens > autocompact && left <= COMMITTED_ABOVE * effective;
   return isLastChance ? freed.length : 0;

@@ -113,8 +113,9 @@ export function createCollapse(deps: CollapseDeps): ContextCollapse {
     if (signal.aborted || !isLoop(state)) return pass(state, signal);
     let history = look(state.history);
     const numbers = deps.numbersOf(state.model);
-    const ready = view.ready;
-    const count = chooseBatch(counter.estimate(history.head), ready.map(freedBy), numbers);
+    const { ready, prefix } = view;
+    const freed = ready.map(freedBy);
+    const count = chooseBatch(counter.estimate(history.head), { freed, prefix }, numbers);
     if (count > 0) history = look(commit(history, ready.slice(0, count)));
     if (isTimeToStage(counter.estimate(history.head), numbers)) {
       staging.add(view.plan(numbers));
@@ -146,6 +147,8 @@ interface View {
   noteStaged(id: string): void;
   /** Staged collapses that stand in it, the oldest first. */
   readonly ready: readonly CollapseRecord[];
+  /** Tokens of the prompt before the first of them. */
+  readonly prefix: number;
   /** Segments of what is old by now, each once. */
   plan(numbers: WindowNumbers): readonly Segment[];
 }
@@ -154,10 +157,23 @@ function createView({ log, counter, collapses }: CollapseDeps): View {
   let looked: string | undefined;
   let latest = '';
   let ready: string[] = [];
+  let prefix = 0;
   /** Behind everything that is decided about. */
   let pieces: Piece[] = [];
   const sizeOf = (messages: readonly LogMessage[]) => counter.estimateMessages(messages);
   const isStaged = (id: string) => collapses.get(id)?.isCommitted === false;
+
+  /** Staged collapses as they stand in a history. */
+  const find = (messages: readonly LogMessage[], staged: readonly CollapseRecord[]) => {
+    const places = placesOf(messages, staged);
+    const [first] = places;
+    if (first && ready.length === 0) {
+      const { system, userContext, tools } = counter.fixedParts();
+      const fixed = tools.reduce((sum, { tokens }) => sum + tokens, system + userContext);
+      prefix = fixed + sizeOf(messages.slice(0, first.from));
+    }
+    ready.push(...places.map(({ collapse }) => collapse.id));
+  };
 
   /** Behind the last collapse, prepared, in place or in the making. */
   const decidedUpTo = (messages: readonly LogMessage[], current: Segment | undefined) => {
@@ -186,8 +202,11 @@ function createView({ log, counter, collapses }: CollapseDeps): View {
     },
     lookAnew: (head, current) => {
       const messages = log.at(head);
-      const staged = [...collapses.values()].filter(({ isCommitted }) => !isCommitted);
-      ready = placesOf(messages, staged).map(({ collapse }) => collapse.id);
+      ready = [];
+      find(
+        messages,
+        [...collapses.values()].filter(({ isCommitted }) => !isCommitted),
+      );
       pieces = [...piecesOf(messages.slice(decidedUpTo(messages, current)))];
       looked = head;
       latest = head;
@@ -197,10 +216,13 @@ function createView({ log, counter, collapses }: CollapseDeps): View {
     },
     noteStaged: (id) => {
       const staged = collapses.get(id);
-      if (staged && placesOf(log.at(latest), [staged]).length > 0) ready.push(id);
+      if (staged) find(log.at(latest), [staged]);
     },
     get ready() {
       return ready.flatMap((id) => (isStaged(id) ? (collapses.get(id) ?? []) : []));
+    },
+    get prefix() {
+      return prefix;
     },
     plan: (numbers) => {
       const { segments, decided } = planSegments(pieces, sizeOf, portionsOf(numbers));

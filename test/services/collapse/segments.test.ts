@@ -72,37 +72,44 @@ describe('portions', () => {
 
 describe('batches', () => {
   const numbers = windows(200_000, 64_000); // 180,000 to use, a summary above 167,000
-  const freed = Array.from({ length: 8 }, () => 8_000);
+  const prefix = 10_000;
+  const ready = (count: number) => ({ freed: Array.from({ length: count }, () => 8_000), prefix });
 
   it('nothing is prepared below 60 %, nothing put in place below 75 %', () => {
     expect(isTimeToStage(108_000, numbers)).toBe(false);
     expect(isTimeToStage(108_001, numbers)).toBe(true);
-    expect(chooseBatch(135_000, freed, numbers)).toBe(0);
-    expect(chooseBatch(135_001, freed, numbers)).toBe(3); // to 117,000, which is 65 %
+    expect(chooseBatch(135_000, ready(8), numbers)).toBe(0);
+  });
+
+  it('goes below 65 %, and frees a third of what is written to the cache again', () => {
+    // Three lead to 117,000, which is 65 %; but 24,000 are no third of the 101,000 behind them.
+    expect(chooseBatch(135_001, ready(8), numbers)).toBe(4);
+    // With most of the prompt in front of them, three are worth it.
+    expect(chooseBatch(135_001, { ...ready(8), prefix: 50_000 }, numbers)).toBe(3);
   });
 
   it('what frees too little waits, until it can save a summary of everything', () => {
-    expect(chooseBatch(140_000, [8_000], numbers)).toBe(0);
-    expect(chooseBatch(168_000, freed.slice(0, 4), numbers)).toBe(0); // it would not
-    expect(chooseBatch(168_000, freed.slice(0, 5), numbers)).toBe(5);
+    expect(chooseBatch(140_000, ready(3), numbers)).toBe(0);
+    expect(chooseBatch(168_000, ready(4), numbers)).toBe(0); // it would not
+    expect(chooseBatch(168_000, ready(5), numbers)).toBe(5);
   });
 
-  it('each makes room for a tenth of the window, or saves a summary', () => {
+  it('each is worth its cache miss and no larger than that takes, or saves a summary', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 30_000 }), { maxLength: 12 });
+    const tokens = fc.integer({ min: 0, max: 200_000 });
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 200_000 }), sizes, (tokens, each) => {
-        const count = chooseBatch(tokens, each, numbers);
-        expect(count).toBeLessThanOrEqual(each.length);
+      fc.property(tokens, sizes, fc.nat({ max: 60_000 }), (before, freed, prefix) => {
+        const count = chooseBatch(before, { freed, prefix }, numbers);
+        expect(count).toBeLessThanOrEqual(freed.length);
         if (count === 0) return;
-        const left = tokens - each.slice(0, count).reduce((sum, one) => sum + one, 0);
-        expect(tokens).toBeGreaterThan(0.75 * numbers.effective);
-        if (left > 0.65 * numbers.effective) {
-          expect(tokens).toBeGreaterThan(numbers.autocompact);
-          expect(left).toBeLessThanOrEqual(0.75 * numbers.effective);
-        } else {
-          // Not one more than is needed.
-          const oneLess = left + (each[count - 1] ?? 0);
-          expect(oneLess).toBeGreaterThan(0.65 * numbers.effective);
+        const leftBy = (n: number) => before - freed.slice(0, n).reduce((sum, one) => sum + one, 0);
+        const isGood = (n: number) =>
+          leftBy(n) <= 0.65 * numbers.effective && before - leftBy(n) >= (leftBy(n) - prefix) / 3;
+        expect(before).toBeGreaterThan(0.75 * numbers.effective);
+        if (isGood(count)) expect(isGood(count - 1)).toBe(false);
+        else {
+          expect(before).toBeGreaterThan(numbers.autocompact);
+          expect(leftBy(count)).toBeLessThanOrEqual(0.75 * numbers.effective);
         }
       }),
       { numRuns: 500 },
