@@ -14,8 +14,9 @@ afterEach(() => box?.close());
 const ADDRESS = /http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\//;
 
 /** Its first words, on whichever stream they come. */
-async function addressOf({ child }: CliProcess): Promise<string> {
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8');
+async function addressOf(run: CliProcess): Promise<string> {
+  run.read();
+  const { child } = run;
   let text = '';
   return new Promise((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
