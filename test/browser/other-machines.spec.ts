@@ -7,7 +7,7 @@ import { chromiumPath, launch } from './chromium.ts';
 import { open, position, tab } from './page.ts';
 import { shows } from './waits.ts';
 
-const hostile = '<img src=x onerror="window.hacked=1">';
+const hostile = '<img src=x onerror="hacked=1">';
 const machine = setup({
   types: {} as { context: { ticks: number; log: readonly string[] }; events: { type: 'tick' } },
 }).createMachine({

@@ -201,18 +201,22 @@ const doorY = (trip: Trip, at: At): number => {
   return points?.at(-1)?.[1] ?? 0;
 };
 
+/** It leads to the group as a whole, or ELK has laid no way from the wall to the state in it. */
+const endsAtWall = ({ way }: Trip, layout: GroupLayout | undefined): boolean =>
+  (layout?.doors.get(way.id)?.length ?? 0) === 0;
+
 /** Ways into a group as a whole come in at its upper left, one beside the other. */
 function placeEntries(trips: Trip[], at: At): void {
   const groups = new Set(trips.map(({ to }) => to));
   for (const group of groups) {
     const { x, layout } = at(group);
     const own = trips.filter(({ to, side }) => to === group && side === 'NORTH');
-    const whole = own.filter(({ way, to }) => way.target === to);
+    const whole = own.filter((trip) => endsAtWall(trip, layout));
     whole.sort((a, b) => b.x - a.x);
     for (const [i, trip] of whole.entries()) trip.entryX = x + 26 + (whole.length - i) * 12;
     for (const trip of own) {
       const inner = layout?.doors.get(trip.way.id)?.[0];
-      if (trip.way.target !== trip.to && inner) trip.entryX = x + inner[0];
+      if (inner) trip.entryX = x + inner[0];
     }
   }
 }
@@ -292,11 +296,11 @@ function wallPlaces(
 ): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   for (const group of new Set(trips.map(({ to }) => to))) {
+    const { layout } = at(group);
     const whole = trips.filter(
-      ({ to, side, way }) => to === group && side === 'EAST' && way.target === group,
+      (trip) => trip.to === group && trip.side === 'EAST' && endsAtWall(trip, layout),
     );
     whole.sort((a, b) => outerX(b) - outerX(a));
-    const { layout } = at(group);
     const row = whole[0]?.end.row ?? 0;
     const room = (layout?.height ?? 0) - 24;
     const step = Math.min(11, room / Math.max(1, whole.length));

@@ -91,18 +91,18 @@ function groupGraph(group: Box, plan: Plan, doors: readonly Door[]): ElkNode {
     height: 1,
     layoutOptions: { 'elk.port.side': side },
   }));
-  const ends = ({ way, isOut }: Door) =>
-    isOut ? [way.source, `${way.id} door`] : [`${way.id} door`, way.target];
   return {
     id: group.id,
     children: children.map((child) => childGraph(child, plan)),
     ports,
     edges: [
       ...lines.map(elkEdge),
-      ...own.map((door) => {
-        const [from = '', to = ''] = ends(door);
-        return { id: `${door.way.id} door`, sources: [from], targets: [to] };
-      }),
+      // always from within to the wall: ELK lays no edge that begins at a wall
+      ...own.map(({ way, isOut }) => ({
+        id: `${way.id} ${isOut ? 'out' : 'in'}`,
+        sources: [isOut ? way.source : way.target],
+        targets: [`${way.id} door`],
+      })),
     ],
     layoutOptions: {
       ...options,
@@ -174,9 +174,9 @@ export function groupsOf(laidOut: ElkNode): readonly GroupLayout[] {
       for (const edge of node.edges ?? []) {
         // the container is where ELK has put the edge, not where we have told it
         const [cx, cy] = originOf(group, edge);
-        const isDoor = edge.id.endsWith(' door');
-        const id = edge.id.replace(/ door$/, '');
-        (isDoor ? doors : lines).set(id, pointsOf(edge, cx, cy));
+        const [, id = '', way] = /^(.*?)(?: (out|in))?$/s.exec(edge.id) ?? [];
+        const points = pointsOf(edge, cx, cy);
+        (way ? doors : lines).set(id, way === 'in' ? points.toReversed() : points);
         const [label] = edge.labels ?? [];
         if (label) labels.set(id, rectangle(label, cx, cy));
       }
