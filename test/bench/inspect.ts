@@ -1,5 +1,5 @@
 /**
- * What an inspector costs a run, in CPU time: 5,000 steps of a machine with a context of 4 MB, with and without
+ * What an inspector costs a run, in CPU time: 5,000 steps of a machine with a context of 2.1 to 5.6 MB, with and without
  * one, and with a page that reads. All in one process, one after the other, so that the ratios hold
  * on a busy machine, too.
  */
