@@ -926,7 +926,11 @@ chapter('every ending is told whole', () => {
         if (at === 'toolRun.draining') setTimeout(() => send({ type: 'abort' }), 1);
       },
     });
-    const late = await half({ limits: { durationMs: 20 } });
+    const late = await half({
+      during: (send, at) => {
+        if (at === 'toolRun.draining') setTimeout(() => send({ type: 'time.ranOut' }), 1);
+      },
+    });
     expect([stopped.reason, late.reason]).toEqual(['aborted_tools', 'deadline_exceeded']);
     expect([...answered(stopped), ...answered(late)]).toEqual(
       Array(2).fill('The call was interrupted.'),
