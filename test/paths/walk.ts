@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HookCallbackMatcher } from '../../services/hooks/callbacks.ts';
-import type { QueryEngineConfig } from '../../src/config.ts';
+import { defaultGates, type QueryEngineConfig } from '../../src/config.ts';
 import type { Options } from '../../src/options.ts';
 import type { QueryEngine } from '../../src/query-engine.ts';
 import { say } from '../../src/testing/index.ts';
@@ -44,6 +44,7 @@ class Walker {
     const prelude = world.isLong ? [LONG, 'tell me more'] : [];
     let leftOver: readonly string[] = [];
     const told = await tell({
+      gates: defaultGates, // the paths are those of a chart with these
       script: ({ cwd }) => this.#script(cwd, prelude.length),
       prompts: [...prelude, promptOf(world.images ?? 0)],
       options: () => this.#options(),

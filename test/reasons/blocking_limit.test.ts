@@ -1,10 +1,12 @@
 /** What does not fit is not sent: no request, no cost, and a reason that says so. */
 import { expect, it } from 'vitest';
 import { say } from '../../src/testing/index.ts';
+import { summing } from '../tools/gates.ts';
 import { tell } from '../tools/story.ts';
 
 it('a prompt above the window is refused by ourselves', async () => {
   const told = await tell({
+    gates: summing,
     script: { replies: [say('never asked for')] },
     limits: { windowTokens: 100 },
   });

@@ -5,6 +5,7 @@
 import { expect, it } from 'vitest';
 import { say, tooLong } from '../../src/testing/index.ts';
 import { collapsing, dug, findingOf, findings, onceStaged, textOf } from '../tools/collapses.ts';
+import { summing } from '../tools/gates.ts';
 import { tell } from '../tools/story.ts';
 
 it('staged collapses are committed, and the request is sent again', async () => {
@@ -33,6 +34,7 @@ it('staged collapses are committed, and the request is sent again', async () => 
 
 it('with nothing prepared the ladder goes on to a summary', async () => {
   const told = await tell({
+    gates: { ...summing, contextCollapse: true },
     script: { replies: [tooLong(), say('It fits.')] },
     config: () => collapsing({ initialMessages: dug(2) }),
   });

@@ -4,10 +4,11 @@
  */
 import { expect, it } from 'vitest';
 import { forever, tooLong } from '../../src/testing/index.ts';
+import { summing } from '../tools/gates.ts';
 import { tell } from '../tools/story.ts';
 
 it('one exchange cannot be summarised away', async () => {
-  const told = await tell({ script: { replies: forever(tooLong()) } });
+  const told = await tell({ gates: summing, script: { replies: forever(tooLong()) } });
   expect(told.lines).toEqual([
     'init',
     'status requesting',

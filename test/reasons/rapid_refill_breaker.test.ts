@@ -3,11 +3,13 @@
  */
 import { expect, it } from 'vitest';
 import { callTool, computed } from '../../src/testing/index.ts';
+import { summing } from '../tools/gates.ts';
 import { hostTool } from '../tools/host-tool.ts';
 import { tell } from '../tools/story.ts';
 
 it('summaries in a row end the turn', async () => {
   const told = await tell({
+    gates: summing,
     script: {
       replies: [computed((_, n) => callTool('Fill', { n }), { times: 'always' })],
       compactions: ['<summary>CONDENSED</summary>'],

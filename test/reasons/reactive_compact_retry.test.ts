@@ -3,10 +3,12 @@
  */
 import { expect, it } from 'vitest';
 import { SUMMARY_MARK, say, tooLong } from '../../src/testing/index.ts';
+import { summing } from '../tools/gates.ts';
 import { heard, tell } from '../tools/story.ts';
 
 it('a refused prompt is summarised and sent again', async () => {
   const told = await tell({
+    gates: summing,
     script: { replies: [say('Noted.'), say('Noted, too.'), tooLong(), say('Still here.')] },
     prompts: [`remember ${'x'.repeat(60_000)}`, 'and this', 'go on'],
   });

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { QueryLimits } from '../../machines/limits.ts';
 import type { LogMessage } from '../../services/messages.ts';
-import type { Prompt, QueryEngineConfig } from '../../src/config.ts';
+import type { Gates, Prompt, QueryEngineConfig } from '../../src/config.ts';
 import { configFromOptions, type Options } from '../../src/options.ts';
 import { QueryEngine } from '../../src/query-engine.ts';
 import {
@@ -24,6 +24,7 @@ import type { ReceivedRequest } from '../../src/testing/received-request.ts';
 import type { Script } from '../../src/testing/script.ts';
 import { createScriptedServer, type ScriptedServer } from '../../src/testing/scripted-server.ts';
 import type { SDKMessage, SDKResultMessage } from '../../src/wire.ts';
+import { gatesOfRun } from './gates.ts';
 import { lineOf } from './lines.ts';
 
 export { heard, lineOf } from './lines.ts';
@@ -41,6 +42,11 @@ export interface Story {
   readonly options?: Options | ((place: Place) => Options);
   /** Bounds that have no option: small, so that an ending is near. */
   readonly limits?: Partial<QueryLimits>;
+  /**
+   * What this story is about, or what it means to be without: it is told with these gates, whatever
+   * the run has (`test/tools/gates.ts`).
+   */
+  readonly gates?: Partial<Gates>;
   /** Fields of the engine's configuration, over what the options make of it. */
   readonly config?: (config: QueryEngineConfig, place: Place) => Partial<QueryEngineConfig>;
   readonly environment?: Readonly<Record<string, string>>;
@@ -97,7 +103,7 @@ export async function tell(story: Story): Promise<Told> {
 
 /** An engine for a story's place, for tests that drive it themselves. */
 export async function engineFor(
-  story: Pick<Story, 'options' | 'limits' | 'config' | 'environment'>,
+  story: Pick<Story, 'options' | 'limits' | 'config' | 'environment' | 'gates'>,
   place: Place,
 ): Promise<QueryEngine> {
   const options = typeof story.options === 'function' ? story.options(place) : story.options;
@@ -122,7 +128,8 @@ export async function engineFor(
   );
   const own = story.config?.(config, place);
   const limits = { ...config.limits, ...own?.limits, ...story.limits };
-  return new QueryEngine({ ...config, ...own, limits });
+  const gates = { ...gatesOfRun, ...config.gates, ...own?.gates, ...story.gates };
+  return new QueryEngine({ ...config, ...own, limits, gates });
 }
 
 async function run(story: Story, place: Place): Promise<Told> {
@@ -157,10 +164,13 @@ async function run(story: Story, place: Place): Promise<Told> {
   if (broken[0]) {
     throw new Error(`${broken[0].name}: ${broken[0].detail}\nthe story:\n  ${lines.join('\n  ')}`);
   }
+  // What a story has not asked for is not in its way: these come when they come.
+  const isHeard = (message: SDKMessage) =>
+    message.type !== 'tool_use_summary' || story.gates?.emitToolUseSummaries === true;
   return {
     ...place,
-    messages,
-    lines,
+    messages: messages.filter(isHeard),
+    lines: messages.filter(isHeard).map(lineOf),
     results,
     last,
     history,

@@ -19,6 +19,7 @@ import {
   text,
   tooLong,
 } from '../../../src/testing/index.ts';
+import { summing } from '../../tools/gates.ts';
 import { hostTool } from '../../tools/host-tool.ts';
 import { heard, lineOf, type Place, type Story, tell } from '../../tools/story.ts';
 
@@ -149,6 +150,7 @@ async function stopAt(point: Point, stop: (engine: QueryEngine) => void) {
   let stoppedAt = 0;
   let endedMs = 0;
   const told = await tell({
+    gates: summing,
     script: {
       replies: [...point.replies, say('And now?')],
       ...(point.compactions ? { compactions: point.compactions } : {}),

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { QueryDeps } from '../../../src/deps.ts';
 import { callTool, type Script, say, tooLong } from '../../../src/testing/index.ts';
+import { summing } from '../../tools/gates.ts';
 import { hostTool, pixel } from '../../tools/host-tool.ts';
 import { answer, past, user } from '../../tools/past.ts';
 import { tell } from '../../tools/story.ts';
@@ -46,6 +47,7 @@ const services: Record<Exclude<Question, 'switchModel'>, readonly [Script, late:
 async function tellWith(name: Question, script: Script, service: () => Promise<never>) {
   let isBroken = true;
   const told = await tell({
+    gates: summing,
     script,
     prompts: [[{ type: 'text', text: 'do it' }, pixel], 'again'],
     limits: { stageMs: 60, drainMs: 60, summaryMs: 60, attachMs: 60, hooksMs: 60 },

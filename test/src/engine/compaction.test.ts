@@ -1,6 +1,7 @@
 /** A full window, and a summary that is itself too long. */
 import { describe, expect, it } from 'vitest';
 import { SUMMARY_MARK, say, tooLong } from '../../../src/testing/index.ts';
+import { summing } from '../../tools/gates.ts';
 import { answer, past, user } from '../../tools/past.ts';
 import { heard, tell } from '../../tools/story.ts';
 
@@ -15,6 +16,7 @@ const tokensOf = (bytes: number) => Math.round(bytes / 4);
 describe('CMP-01 the summary itself is too long', () => {
   it('the next try is smaller, and says how much was dropped', async () => {
     const told = await tell({
+      gates: summing,
       script: {
         replies: [tooLong(21_000, 20_000), say('done')],
         compactions: [tooLong(21_000, 20_000), say(`<summary>${SUMMARY_MARK}</summary>`)],
@@ -32,6 +34,7 @@ describe('CMP-01 the summary itself is too long', () => {
 
   it('after three tries the turn ends, and what the user said is still there', async () => {
     const told = await tell({
+      gates: summing,
       script: {
         replies: [tooLong(21_000, 20_000), say('never asked for')],
         compactions: [tooLong(21_000, 20_000)],
@@ -53,6 +56,7 @@ describe('summaries that fail', () => {
       cache_creation_input_tokens: 0,
     };
     const told = await tell({
+      gates: summing,
       script: { replies: [], whenExhausted: say('ok', { usage }), compactions: [say('   ')] },
       prompts: ['1', '2', '3', '4', '5', '6'],
       config: () => ({ initialMessages: long.slice(0, 8), autoCompactWindow: 40_000 }),
@@ -63,6 +67,7 @@ describe('summaries that fail', () => {
 
   it('the window of the server is smaller than the table says: a summary, and on', async () => {
     const told = await tell({
+      gates: summing,
       script: { replies: [say('done')], window: 16_000 },
       config: () => ({ initialMessages: long }),
     });

@@ -15,6 +15,7 @@ import {
   say,
 } from '../../../src/testing/index.ts';
 import type { SDKMessage } from '../../../src/wire.ts';
+import { summing } from '../../tools/gates.ts';
 import { type Place, type Story, tell } from '../../tools/story.ts';
 
 const READS = 14;
@@ -22,6 +23,9 @@ const READS = 14;
 const FILE = 'fourteen chars\n'.repeat(800);
 /** Editing begins at 22,500 tokens, a summary is made above 39,375. */
 const WINDOW_TOKENS = 60_000;
+
+/** Nothing else makes room before a summary does. */
+const editing = { ...summing, cachedMicrocompact: true };
 
 const prepare = ({ cwd }: Pick<Place, 'cwd'>) => {
   for (let n = 0; n < READS; n += 1) writeFileSync(join(cwd, `${n}.txt`), FILE);
@@ -34,10 +38,8 @@ const story = (script: Partial<Script> = {}, more: Partial<Story> = {}): Story =
     ...script,
   }),
   prepare,
-  options: {
-    autoCompactWindow: WINDOW_TOKENS,
-    settings: { cachedMicrocompact: true },
-  },
+  gates: editing,
+  options: { autoCompactWindow: WINDOW_TOKENS },
   ...more,
 });
 
@@ -75,15 +77,13 @@ describe('a server that edits contexts', () => {
   });
 
   it('is not asked where the gate is shut: then a summary is needed', async () => {
-    const told = await tell(story({}, { options: { autoCompactWindow: WINDOW_TOKENS } }));
+    const told = await tell(story({}, { gates: summing }));
     expect(told.requests.some(asks)).toBe(false);
     expect(isCompacted(told.messages)).toBe(true);
   });
 
   it('is not asked where microcompact itself is off', async () => {
-    const told = await tell(
-      story({}, { config: () => ({ gates: { microcompact: false, cachedMicrocompact: true } }) }),
-    );
+    const told = await tell(story({}, { gates: { ...editing, microcompact: false } }));
     expect(told.requests.some(asks)).toBe(false);
   });
 
@@ -93,7 +93,8 @@ describe('a server that edits contexts', () => {
         {},
         {
           prompts: ['do it', '/compact'],
-          options: { autoCompactWindow: WINDOW_TOKENS, settings: { cachedMicrocompact: true } },
+          gates: editing,
+          options: { autoCompactWindow: WINDOW_TOKENS },
         },
       ),
     );
@@ -155,7 +156,7 @@ describe('a server that does not', () => {
     const told = await tell({
       script: { replies: [{ ...refusal, when: { matches: asks } }, say('hello'), say('again')] },
       prompts: ['one', 'two'],
-      options: { settings: { cachedMicrocompact: true } },
+      gates: editing,
     });
     expect(told.requests.map(asks)).toEqual([true, false, false]);
     expect(told.results.map(({ result }) => result)).toEqual(['hello', 'again']);
@@ -167,6 +168,7 @@ describe('a server that does not', () => {
         replies: [httpError(400, 'invalid_request_error', 'messages: is odd'), say('two')],
       },
       prompts: ['one', 'two'],
+      gates: { microcompact: true },
       options: { settings: { cachedMicrocompact: true } },
     });
     expect(told.results.map(({ terminal_reason: reason }) => reason)).toEqual([
@@ -184,7 +186,7 @@ describe('a server that does not', () => {
           prepare: ({ cwd }) => {
             for (let n = 0; n < READS; n += 1) writeFileSync(join(cwd, `${n}.txt`), FILE.repeat(3));
           },
-          options: { settings: { cachedMicrocompact: true } },
+          options: {},
         },
       ),
     );
@@ -203,14 +205,13 @@ describe('a server that does not', () => {
     const told = await tell(
       story(undefined, {
         script: { replies: [say('hello')] },
-        config: (config, { server }) => ({
+        config: (_, { server }) => ({
           model: {
             client: {
               ...createClient({ baseURL: server.url, apiKey: 'a key of no value' }),
               editsContexts: false,
             },
           },
-          gates: { ...config.gates, cachedMicrocompact: true },
         }),
       }),
     );

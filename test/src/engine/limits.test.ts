@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { callTool, forever, message, say, text, toolUse } from '../../../src/testing/index.ts';
+import { summing } from '../../tools/gates.ts';
 import { heard, tell } from '../../tools/story.ts';
 
 const RESUME = 'user: You reached the output limit.';
@@ -148,6 +149,7 @@ describe('answers that do not end well', () => {
 
   it('a window that is exceeded by the answer: a summary, and the turn goes on', async () => {
     const told = await tell({
+      gates: summing,
       script: {
         replies: [
           say('Noted.'),

@@ -11,6 +11,7 @@ import {
   tooLong,
   toolUse,
 } from '../../../src/testing/index.ts';
+import { summing } from '../../tools/gates.ts';
 import { answer, call, past, result, user } from '../../tools/past.ts';
 import { heard, lineOf, tell } from '../../tools/story.ts';
 
@@ -48,6 +49,7 @@ describe('calls and results', () => {
         result(`k_${i}`, 'r'.repeat(chars)),
       ]);
       const told = await tell({
+        gates: summing,
         script: { replies: [tooLong(), say('done')] },
         prompts: ['continue'],
         config: () => ({ initialMessages: past(user('go'), ...rounds.flat()) }),
@@ -61,6 +63,7 @@ describe('calls and results', () => {
 
   it('PAIR-03 a summary that is cut inside of a batch; a prompt comes meanwhile', async () => {
     const told = await tell({
+      gates: summing,
       script: { replies: [tooLong(), say('fine'), say('seen')] },
       prompts: [`more ${'y'.repeat(9_000)}`],
       config: () => ({

@@ -37,7 +37,7 @@ const story = (script: Partial<Script> = {}, more: Partial<Story> = {}): Story =
     toolSummaries: [say('Read a.txt'), say('"Looked for texts and notes."\nAnd more.')],
     ...script,
   }),
-  options: { settings: { emitToolUseSummaries: true } },
+  gates: { emitToolUseSummaries: true },
   ...more,
 });
 
@@ -53,6 +53,13 @@ describe('with the gate open', () => {
     // A line is no part of the conversation.
     expect(JSON.stringify(told.requests.at(-1)?.body)).not.toContain('Looked for texts');
     expect(told.last.result).toBe('done');
+  });
+
+  it('a settings file opens it', async () => {
+    const told = await tell(
+      story({}, { gates: {}, options: { settings: { emitToolUseSummaries: true } } }),
+    );
+    expect(told.server.requestsOf('tool_summary')).toHaveLength(2);
   });
 
   it('the small model is shown the calls and the beginning of what they gave', async () => {
@@ -140,7 +147,8 @@ describe('with the gate open', () => {
           ],
         },
         options: { maxBudgetUsd: 0.22, tools: ['Glob'], systemPrompt: 'Be brief.' },
-        config: () => ({ smallModel, gates: { emitToolUseSummaries: true } }),
+        config: () => ({ smallModel }),
+        gates: { emitToolUseSummaries: true },
       });
       expect(told.last.result).toBe('done');
       return told.server.requestsOf('tool_summary').length;
@@ -173,7 +181,7 @@ describe('with the gate open', () => {
 });
 
 it('with the gate shut no model is asked', async () => {
-  const told = await tell(story({}, { options: {} }));
+  const told = await tell(story({}, { gates: { emitToolUseSummaries: false } }));
   expect(told.server.requestsOf('tool_summary')).toEqual([]);
   expect(summariesOf(told.messages)).toEqual([]);
 });
