@@ -3,7 +3,7 @@ import Elk from 'elkjs/lib/elk.bundled.js';
 import { describe, expect, it } from 'vitest';
 import { createMachine } from 'xstate';
 import { queryMachine } from '../../machines/query.machine.ts';
-import { arrange, doorsOf, groupsByBox, rowsOf } from '../../src/inspect/chart/arrange.ts';
+import { arrange, doorsOf, rowsOf } from '../../src/inspect/chart/arrange.ts';
 import { drawingOf } from '../../src/inspect/chart/drawing.ts';
 import { graphOf, groupsOf, type Rectangle } from '../../src/inspect/chart/layout.ts';
 import { planOf } from '../../src/inspect/chart/plan.ts';
@@ -64,16 +64,11 @@ describe('the drawing of our chart', () => {
       x <= box.x + box.width + 2 &&
       y >= box.y - 2 &&
       y <= box.y + box.height + 2;
-    const groups = groupsByBox(plan);
-    const group = (id: string) => boxes.get(groups.get(id) ?? id);
     const loose = [...plan.lines, ...plan.ways].filter(({ id, source, target }) => {
       const points = lines.get(id) ?? [];
       const [first, last] = [points[0], points.at(-1)];
       return (
-        !first ||
-        !last ||
-        !touches(boxes.get(source), first) ||
-        !(touches(boxes.get(target), last) || touches(group(target), last))
+        !first || !last || !touches(boxes.get(source), first) || !touches(boxes.get(target), last)
       );
     });
     expect(loose.map(({ id }) => id)).toEqual([]);

@@ -1,7 +1,8 @@
 /**
  * Groups in rows, as words in lines of a text, and the ways between them: out at the right end,
- * down or up beside the rows, and in at the top or, for a way back, at the right end. Ways that
- * would lie on each other get tracks of their own.
+ * down or up beside the rows, and in at the top or, for a way back, at the right end. Ways to the
+ * same group join, as roads do, those that go on and those that do not apart; ways to different
+ * places never lie on each other.
  */
 import {
   type Door,
@@ -92,6 +93,8 @@ interface Trip {
   readonly start: Spot;
   readonly end: Spot;
   readonly side: Side;
+  /** The same for ways that join: whoever is on the road gets to the same place. */
+  readonly road: string;
   /** The gap in which it runs across; undefined where it does not. */
   readonly gap: number | undefined;
   /** Where it runs up or down, px; the index of its track in the gap. */
@@ -133,7 +136,7 @@ export function arrange(plan: Plan, rows: Rows, layouts: readonly GroupLayout[])
 type At = (id: string) => { readonly x: number; readonly layout: GroupLayout | undefined };
 
 const outOf = (id: string, trips: readonly Trip[]) =>
-  trips.filter(({ from }) => from === id).length;
+  new Set(trips.flatMap(({ from, road }) => (from === id ? [road] : []))).size;
 
 function tripsOf(plan: Plan, rows: Rows): Trip[] {
   const groups = groupsByBox(plan);
@@ -145,53 +148,80 @@ function tripsOf(plan: Plan, rows: Rows): Trip[] {
     // one that is not the last of its row goes around the others: above them
     const gap =
       side === 'NORTH' ? end.row : start.isLast || side === 'WEST' ? undefined : start.row;
-    return [{ way, from, to, start, end, side, gap, x: 0, entryX: 0, track: 0 }];
+    const road = to === way.target ? `${to} ${side} ${way.tone}` : way.id;
+    return [{ way, from, to, start, end, side, road, gap, x: 0, entryX: 0, track: 0 }];
   });
+}
+
+/** A line up or down that one way has for itself, or several that join. */
+interface Lane {
+  readonly key: string;
+  /** Not left of here, px. */
+  begin: number;
+  /** First and last row that it passes. */
+  rows: readonly [number, number];
+  /** Inside a row first, then the others; the short ones before the long ones. */
+  readonly stage: number;
+  readonly doorY: number;
+  readonly put: ((x: number) => void)[];
 }
 
 /** Beside all rows that it passes; short ones inside, long ones outside. */
 function placeVerticals(trips: Trip[], rightOf: readonly number[], at: At): void {
-  const taken: { x: number; rows: readonly [number, number] }[] = [];
-  const span = ({ start, end }: Trip): readonly [number, number] =>
-    start.row <= end.row ? [start.row, end.row - 1] : [end.row, start.row];
-  const length = (trip: Trip) => {
-    const [first, last] = span(trip);
-    return last - first;
+  const lanes = new Map<string, Lane>();
+  const add = (lane: Lane) => {
+    const known = lanes.get(lane.key);
+    if (known === undefined) {
+      lanes.set(lane.key, lane);
+      return;
+    }
+    known.begin = Math.max(known.begin, lane.begin);
+    known.rows = [Math.min(known.rows[0], lane.rows[0]), Math.max(known.rows[1], lane.rows[1])];
+    known.put.push(...lane.put);
   };
-  const ordered = [...trips].sort((a, b) => length(a) - length(b) || doorY(b, at) - doorY(a, at));
-  for (const trip of ordered) {
-    const { x, layout } = at(trip.from);
-    const isInside = !trip.start.isLast;
-    const own: readonly [number, number] = [trip.start.row, trip.start.row];
-    const rows = isInside ? own : span(trip);
-    const ends = rightOf.slice(rows[0], Math.max(rows[0], rows[1]) + 1);
-    const begin = isInside ? x + (layout?.width ?? 0) : Math.max(...ends);
-    let place = begin + GAP;
+  for (const trip of trips) {
+    const { from, start, end, road, side, gap } = trip;
+    const { x, layout } = at(from);
+    const y = doorY(trip, at);
+    const toX = (place: number) => {
+      trip.x = place;
+    };
+    const toEntry = (place: number) => {
+      trip.entryX = place;
+    };
+    if (!start.isLast) {
+      const [begin, key] = [x + (layout?.width ?? 0), `${from} ${road}`];
+      const rows = [start.row, start.row] as const;
+      add({ key, begin, rows, stage: 0, doorY: y, put: [toX] });
+      // a way back that starts inside a row goes up outside of all rows, like the others
+      if (gap === undefined || side !== 'EAST') continue;
+    }
+    const isDown = start.row < end.row;
+    const [first, last] = isDown ? [start.row, end.row - 1] : [end.row, start.row];
+    const begin = Math.max(...rightOf.slice(first, last + 1));
+    const put = [start.isLast ? toX : toEntry];
+    add({ key: road, begin, rows: [first, last], stage: 1, doorY: y, put });
+  }
+  spread([...lanes.values()]);
+}
+
+/** Each as far left as it can be. */
+function spread(lanes: readonly Lane[]): void {
+  const length = ({ rows }: Lane) => rows[1] - rows[0];
+  const ordered = [...lanes].sort(
+    (a, b) => a.stage - b.stage || length(a) - length(b) || b.doorY - a.doorY,
+  );
+  const taken: { x: number; rows: readonly [number, number] }[] = [];
+  for (const { begin, rows, put } of ordered) {
+    let x = begin + GAP;
     const isTaken = () =>
       taken.some(
         (other) =>
-          Math.abs(other.x - place) < TRACK &&
-          other.rows[0] <= Math.max(rows[0], rows[1]) &&
-          other.rows[1] >= rows[0],
+          Math.abs(other.x - x) < TRACK && other.rows[0] <= rows[1] && other.rows[1] >= rows[0],
       );
-    while (isTaken()) place += TRACK;
-    taken.push({ x: place, rows });
-    trip.x = place;
-  }
-  // a way back that starts inside a row goes up outside of all rows, like the others
-  for (const trip of ordered) {
-    if (trip.gap === undefined || trip.side !== 'EAST') continue;
-    const rows = [trip.end.row, trip.start.row] as const;
-    let place = Math.max(...rightOf.slice(rows[0], rows[1] + 1)) + GAP;
-    while (
-      taken.some(
-        (other) =>
-          Math.abs(other.x - place) < TRACK && other.rows[0] <= rows[1] && other.rows[1] >= rows[0],
-      )
-    )
-      place += TRACK;
-    taken.push({ x: place, rows });
-    trip.entryX = place;
+    while (isTaken()) x += TRACK;
+    taken.push({ x, rows });
+    for (const set of put) set(x);
   }
 }
 
@@ -213,7 +243,10 @@ function placeEntries(trips: Trip[], at: At): void {
     const own = trips.filter(({ to, side }) => to === group && side === 'NORTH');
     const whole = own.filter((trip) => endsAtWall(trip, layout));
     whole.sort((a, b) => b.x - a.x);
-    for (const [i, trip] of whole.entries()) trip.entryX = x + 26 + (whole.length - i) * 12;
+    const roads = [...new Set(whole.map(({ road }) => road))];
+    for (const trip of whole) {
+      trip.entryX = x + 26 + (roads.length - roads.indexOf(trip.road)) * 12;
+    }
     for (const trip of own) {
       const inner = layout?.doors.get(trip.way.id)?.[0];
       if (inner) trip.entryX = x + inner[0];
@@ -228,14 +261,16 @@ function placeTracks(trips: Trip[], rows: number, at: At): readonly number[] {
     const span = (trip: Trip) => [Math.min(trip.x, trip.entryX), Math.max(trip.x, trip.entryX)];
     // from above: the one that goes furthest lies lowest, so that nobody crosses it twice
     own.sort((a, b) => b.entryX - a.entryX || doorY(a, at) - doorY(b, at));
-    const taken: number[][][] = [];
+    const taken: { road: string; from: number; to: number }[][] = [];
     for (const trip of own) {
       const [from = 0, to = 0] = span(trip);
-      const isFree = (track: readonly number[][]) =>
-        track.every(([first = 0, last = 0]) => last < from - 4 || first > to + 4);
+      const isFree = (track: (typeof taken)[number]) =>
+        track.every(
+          (other) => other.road === trip.road || other.to < from - 4 || other.from > to + 4,
+        );
       let track = taken.findIndex(isFree);
       if (track < 0) track = taken.push([]) - 1;
-      taken[track]?.push([from, to]);
+      taken[track]?.push({ road: trip.road, from, to });
       trip.track = track;
     }
     return taken.length;
@@ -301,10 +336,13 @@ function wallPlaces(
       (trip) => trip.to === group && trip.side === 'EAST' && endsAtWall(trip, layout),
     );
     whole.sort((a, b) => outerX(b) - outerX(a));
+    const roads = [...new Set(whole.map(({ road }) => road))];
     const row = whole[0]?.end.row ?? 0;
     const room = (layout?.height ?? 0) - 24;
-    const step = Math.min(11, room / Math.max(1, whole.length));
-    for (const [i, { way }] of whole.entries()) places.set(way.id, (top[row] ?? 0) + 14 + i * step);
+    const step = Math.min(11, room / Math.max(1, roads.length));
+    for (const { way, road } of whole) {
+      places.set(way.id, (top[row] ?? 0) + 14 + roads.indexOf(road) * step);
+    }
   }
   return places;
 }

@@ -27,11 +27,11 @@ export interface GroupLayout {
   readonly doors: ReadonlyMap<string, readonly Point[]>;
 }
 
-/** Room for `123×` behind a text, px. */
-const COUNT = 26;
+/** Room for `999×` or `1.2k×` behind a text, px. */
+export const COUNT = 34;
 
 /** Heights, px. */
-export const heights = { title: 28, row: 16.5, exit: 19, label: 14.5 } as const;
+export const heights = { title: 28, row: 17, exit: 19, label: 15 } as const;
 
 /** What made the difference when it was tried. */
 const options: Readonly<Record<string, string>> = {
@@ -47,7 +47,7 @@ const options: Readonly<Record<string, string>> = {
   'elk.spacing.edgeNode': '8',
   'elk.spacing.edgeLabel': '2',
   'elk.spacing.labelNode': '3',
-  'elk.layered.spacing.nodeNodeBetweenLayers': '14',
+  'elk.layered.spacing.nodeNodeBetweenLayers': '12',
   'elk.layered.spacing.edgeEdgeBetweenLayers': '7',
   'elk.layered.spacing.edgeNodeBetweenLayers': '7',
   'elk.edgeLabels.placement': 'CENTER',
@@ -85,8 +85,8 @@ function groupGraph(group: Box, plan: Plan, doors: readonly Door[]): ElkNode {
   const inside = new Set(boxesIn(group.id, plan));
   const lines = plan.lines.filter(({ source }) => inside.has(source));
   const own = doors.filter((door) => door.group === group.id);
-  const ports: ElkPort[] = own.map(({ way, side }) => ({
-    id: `${way.id} door`,
+  const ports: ElkPort[] = own.map(({ side, ...door }) => ({
+    id: doorId(door),
     width: 1,
     height: 1,
     layoutOptions: { 'elk.port.side': side },
@@ -98,10 +98,10 @@ function groupGraph(group: Box, plan: Plan, doors: readonly Door[]): ElkNode {
     edges: [
       ...lines.map(elkEdge),
       // always from within to the wall: ELK lays no edge that begins at a wall
-      ...own.map(({ way, isOut }) => ({
-        id: `${way.id} ${isOut ? 'out' : 'in'}`,
-        sources: [isOut ? way.source : way.target],
-        targets: [`${way.id} door`],
+      ...own.map((door) => ({
+        id: `${door.way.id} ${door.isOut ? 'out' : 'in'}`,
+        sources: [door.isOut ? door.way.source : door.way.target],
+        targets: [doorId(door)],
       })),
     ],
     layoutOptions: {
@@ -112,6 +112,10 @@ function groupGraph(group: Box, plan: Plan, doors: readonly Door[]): ElkNode {
     },
   };
 }
+
+/** A way has a door in both groups, and ids are those of the whole graph. */
+const doorId = ({ way, isOut }: Pick<Door, 'way' | 'isOut'>) =>
+  `${way.id} ${isOut ? 'outer' : 'inner'} door`;
 
 function childGraph(box: Box, plan: Plan): ElkNode {
   const { width, height } = sizeOf(box);
@@ -142,14 +146,14 @@ function sizeOf(box: Box): { width: number; height: number } {
   if (box.kind === 'exit') {
     const widths = box.labels.map(({ text }) => widthOf(text, sizes.row));
     return {
-      width: Math.max(...widths) + 26 + COUNT,
+      width: Math.max(...widths) + 30 + COUNT,
       height: box.labels.length * heights.exit + 6,
     };
   }
   const rows = box.rows.map(
-    ({ text, faults }) => widthOf(text, sizes.row) + 10 + COUNT + (faults.length > 0 ? 16 : 0),
+    ({ text, faults }) => widthOf(text, sizes.row) + 13 + COUNT + (faults.length > 0 ? 18 : 0),
   );
-  const width = Math.max(widthOf(box.title, sizes.name) + 6, ...rows, 50) + 20;
+  const width = Math.max(widthOf(box.title, sizes.name), ...rows, 50) + 18;
   const bottom = box.rows.length > 0 ? 4 : 0;
   return { width, height: heights.title + box.rows.length * heights.row + bottom };
 }
@@ -160,7 +164,7 @@ export const labelLines = ({ labels }: Line): readonly (readonly string[])[] =>
 function labelSize(line: Line): { width: number; height: number } {
   const lines = labelLines(line).flat();
   const widths = lines.map((text) => widthOf(text, sizes.row));
-  return { width: Math.max(...widths) + 8, height: lines.length * heights.label + 2 };
+  return { width: Math.max(...widths) + 6 + COUNT, height: lines.length * heights.label + 2 };
 }
 
 /** Places are told from the node that an edge lies in: here they become places in the group. */

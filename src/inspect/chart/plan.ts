@@ -181,7 +181,7 @@ class Draft {
       const isOf = (edge: ChartEdge) => this.serviceOf(edge)?.id === service.id;
       return {
         kind: 'service',
-        text: service.src,
+        text: service.src === node.key ? 'runs' : service.src,
         tone: 'plain',
         edges: own((edge, place) => place === 'service' && isOf(edge)),
         faults: own((edge, place) => place === 'fault' && isOf(edge)),

@@ -5,7 +5,7 @@
  */
 import type { Chart } from '../protocol.ts';
 import type { Geometry } from './arrange.ts';
-import { heights, labelLines, type Point, type Rectangle, round } from './layout.ts';
+import { COUNT, heights, labelLines, type Point, type Rectangle, round } from './layout.ts';
 import type { Box, Label, Line, Plan, Row } from './plan.ts';
 
 const escapes: Readonly<Record<string, string>> = {
@@ -22,7 +22,7 @@ const escaped = (text: string) =>
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu, '?')
     .replace(/[&<>"']/g, (letter) => escapes[letter] ?? letter);
 
-const MARGIN = 18;
+const MARGIN = 14;
 
 export function svgOf(chart: Chart, plan: Plan, geometry: Geometry): string {
   const at = (id: string): Rectangle | undefined => geometry.boxes.get(id);
@@ -132,9 +132,9 @@ function labelsSvg(line: Line, place: Rectangle | undefined): string {
     const height = texts.length * heights.label;
     const spans = texts.map(
       (text, k) =>
-        `<tspan x="${round(x + width / 2)}" y="${round(top + 11.5 + k * heights.label)}">${escaped(text)}</tspan>`,
+        `<tspan x="${round(x + (width - COUNT) / 2)}" y="${round(top + 11.5 + k * heights.label)}">${escaped(text)}</tspan>`,
     );
-    const row = `<g class="label ${tone}" data-e="${edge}"><rect class="hit" x="${x}" y="${round(top)}" width="${width}" height="${height}" rx="4"/><text text-anchor="middle">${spans.join('')}</text><text class="count" x="${round(x + width + 2)}" y="${round(top + 11)}"/></g>`;
+    const row = `<g class="label ${tone}" data-e="${edge}"><rect class="hit" x="${x}" y="${round(top)}" width="${width}" height="${height}" rx="4"/><text text-anchor="middle">${spans.join('')}</text><text class="count" x="${round(x + width - 3)}" y="${round(top + 11)}" text-anchor="end"/></g>`;
     top += height;
     return row;
   });

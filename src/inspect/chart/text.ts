@@ -4,7 +4,7 @@
  */
 
 /** Sizes of letters on the chart, px. The style sheet says the same. */
-export const sizes = { name: 14.5, row: 12.5, label: 13 } as const;
+export const sizes = { name: 17, row: 13 } as const;
 
 const narrow = /[iljtfrI.,:;|[\]()'!· ]/;
 const wide = /[mwMW@%—]/;

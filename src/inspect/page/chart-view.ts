@@ -5,7 +5,7 @@ import { Counts, stepBefore } from './counts.ts';
 import { el, need } from './dom.ts';
 import { nestedList } from './nested-list.ts';
 import type { LoadedChart, View } from './view.ts';
-import { count, duration, eventName, shortState } from './words.ts';
+import { count, duration, eventName, short, shortState } from './words.ts';
 
 /** A part of the drawing and the edges or the state that it stands for. */
 interface Drawn {
@@ -117,7 +117,7 @@ export class ChartView {
         (sum, { id }) => sum + (coverage ? (coverage[id] ?? 0) : (this.counts.edges.get(id) ?? 0)),
         0,
       );
-      const text = times > 0 && edges.length > 0 ? `${count(times)}×` : '';
+      const text = times > 0 && edges.length > 0 ? `${short(times)}×` : '';
       if (place.textContent !== text) place.textContent = text;
     }
   }
