@@ -1,16 +1,20 @@
 /** The end of a session: what it has started ends with it. */
 import { join } from 'node:path';
 import { sweepOldFiles } from '../services/journal/retention.ts';
-import type { OfferedServers } from './offered-servers.ts';
-import { type Session, SessionToolState } from './session.ts';
+import type { EngineState } from './engine-state.ts';
+import { SessionToolState } from './session.ts';
 
+/** For the turn that runs: an interrupt ends it at once, if its host reads on. */
+const LAST_WORD_MS = 1_000;
 /** A hook that wants to say goodbye does not keep the process alive for longer. */
 const END_HOOKS_MS = 5_000;
 
-export async function closeSession(
-  { toolState, transcript, stopping, runHooks, config, start }: Session,
-  servers: OfferedServers,
-): Promise<void> {
+export async function closeSession(engine: EngineState): Promise<void> {
+  engine.interrupt();
+  await engine.agents.close();
+  await lastWord(engine);
+  const { readFileState, session, servers } = engine;
+  const { transcript, stopping, runHooks, config, start, watch } = session;
   // Without a turn there is nothing to tell and nothing to sweep.
   const wasUsed = start.hasBegun;
   if (wasUsed) {
@@ -19,8 +23,23 @@ export async function closeSession(
   }
   await Promise.allSettled(stopping);
   await runHooks.dispose();
-  if (toolState instanceof SessionToolState) await toolState.dispose();
+  if (readFileState instanceof SessionToolState) await readFileState.dispose();
   await servers.close();
   await transcript.close();
   if (wasUsed) await sweepOldFiles(join(config.home, 'projects'), new Date());
+  watch.tell({ type: 'engine.closed' });
+}
+
+/** The turn that runs is given its time to end: its result belongs into the file. */
+async function lastWord(engine: EngineState): Promise<void> {
+  if (!engine.turn) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, LAST_WORD_MS);
+  });
+  const ended = new Promise<void>((resolve) => {
+    engine.onTurnEnd = resolve;
+  });
+  await Promise.race([ended, late]);
+  clearTimeout(timer);
 }

@@ -46,9 +46,10 @@ export type {
   ObservedQuery,
   ObservedRequest,
 } from './engine-events.ts';
+export type { InterruptedTurn } from './left-behind.ts';
 export { configFromOptions, engineFromOptions, type Options } from './options.ts';
 export { ask, type Query, query, type SDKUserPrompt } from './query.ts';
-export { type InterruptedTurn, QueryEngine } from './query-engine.ts';
+export { QueryEngine } from './query-engine.ts';
 export type { HeldQuery, QueryHold } from './query-hold.ts';
 export type { RewindOptions } from './rewind.ts';
 export { type QueryParams, runQuery } from './run-query.ts';

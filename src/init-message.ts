@@ -1,36 +1,33 @@
 /** What the host may show about a turn when it begins. */
-import type { QueryEngineConfig } from './config.ts';
-import type { ServerReport } from './offered-servers.ts';
-import type { Session } from './session.ts';
+import { builtInAgents, mergedAgents } from '../services/agents/agent-definition.ts';
+import { foundSkillsOf } from '../services/skills/found-skills.ts';
+import type { EngineState } from './engine-state.ts';
 import { systemToWire } from './to-wire.ts';
 import { VERSION } from './version.ts';
 import type { SDKMessage } from './wire.ts';
 
-export interface InitFacts {
-  readonly model: string;
-  readonly servers: readonly ServerReport[];
-  readonly commands: readonly string[];
-  readonly agents: readonly string[];
-  readonly skills: readonly string[];
+/** Skills and plugins were read with the options; those of parts are found by the work. */
+export function loadSkills({ config, readFileState }: EngineState): readonly string[] {
+  return [...(config.skills ?? []), ...foundSkillsOf(readFileState)].map(({ name }) => name);
 }
 
 export function initMessage(
-  session: Session,
-  { cwd, getAppState, model: access }: QueryEngineConfig,
-  facts: InitFacts,
+  { session, config, servers, commands }: EngineState,
+  model: string,
+  skills: readonly string[],
 ): SDKMessage {
   return systemToWire(
     {
       subtype: 'init',
-      cwd,
-      model: facts.model,
+      cwd: config.cwd,
+      model,
       tools: session.tools().map(({ name }) => name),
-      mcp_servers: facts.servers.map(({ tools: _, ...server }) => server),
-      permissionMode: getAppState().toolPermissionContext.mode,
-      slash_commands: facts.commands,
-      agents: facts.agents,
-      skills: facts.skills,
-      apiKeySource: access.apiKey ? 'ANTHROPIC_API_KEY' : 'none',
+      mcp_servers: servers.report().map(({ tools: _, ...server }) => server),
+      permissionMode: config.getAppState().toolPermissionContext.mode,
+      slash_commands: commands.map(({ name }) => name),
+      agents: mergedAgents(builtInAgents, config.agents).map(({ name }) => name),
+      skills,
+      apiKeySource: config.model.apiKey ? 'ANTHROPIC_API_KEY' : 'none',
       output_style: 'default',
       escapement_version: VERSION,
       claude_code_version: VERSION,

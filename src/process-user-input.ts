@@ -1,14 +1,18 @@
 /** From what the host submits to what the model is asked: commands, hooks, a budget in the words. */
+import { randomUUID } from 'node:crypto';
 import type { TerminalReason } from '../machines/reasons.ts';
 import { TOKEN_BUDGET } from '../services/features.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { Judge } from '../services/permissions/types.ts';
-import type { Command, CommandContext, CommandOutcome, Prompt } from './config.ts';
+import type { Command, CommandContext, CommandOutcome, Prompt, SubmitOptions } from './config.ts';
+import type { EngineState } from './engine-state.ts';
 import { mentionedFiles } from './mentioned-files.ts';
 import { budgetInPrompt } from './prompt-budget.ts';
 import { judgePrompt, refusalText } from './prompt-hooks.ts';
 import type { Session } from './session.ts';
+import { beginSession } from './session-start.ts';
 import { messageToWire, systemToWire } from './to-wire.ts';
+import type { Turn } from './turn.ts';
 import type { SDKMessage } from './wire.ts';
 
 export interface ProcessedInput {
@@ -29,7 +33,17 @@ export interface ProcessedInput {
   readonly work?: (context: CommandContext) => Promise<CommandOutcome>;
 }
 
-export interface Submission {
+/** A turn that goes on without a prompt. */
+export const noPrompt: ProcessedInput = {
+  messages: [],
+  shouldQuery: true,
+  text: '',
+  reason: 'completed',
+  replies: [],
+  tokenBudget: undefined,
+};
+
+interface Submission {
   readonly prompt: Prompt;
   readonly uuid: string;
   readonly isMeta: boolean;
@@ -39,8 +53,30 @@ export interface Submission {
   readonly signal: AbortSignal;
 }
 
-/** @throws when the prompt is empty: nothing can be asked. */
-export async function acceptPrompt(submission: Submission): Promise<ProcessedInput> {
+/**
+ * Slash commands, hooks of the prompt, budget in the prompt.
+ * @param prompt `undefined`: the turn of a dead process is ended.
+ * @throws when the prompt is empty, or its host says why it cannot be asked.
+ */
+export async function processUserInput(
+  engine: EngineState,
+  turn: Turn,
+  prompt: Prompt | undefined,
+  { fault, isMeta = false }: SubmitOptions,
+): Promise<ProcessedInput> {
+  const { session, commands } = engine;
+  const { signal } = engine.abortController;
+  engine.untold.push(...(await beginSession(session, signal)));
+  if (prompt === undefined) return noPrompt;
+  if (fault !== undefined) throw new Error(fault);
+  const uuid = turn.promptUuids[0] ?? randomUUID();
+  const { judge } = engine.services;
+  const input = await acceptPrompt({ prompt, uuid, isMeta, session, commands, judge, signal });
+  if (input.isRepeated) turn.promptUuids.shift(); // exactly one result names it
+  return input;
+}
+
+async function acceptPrompt(submission: Submission): Promise<ProcessedInput> {
   const { prompt, uuid, session, commands, judge, signal } = submission;
   if (session.log.has(uuid)) return repeated(session, uuid);
   const content = blocksOf(prompt);

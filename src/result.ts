@@ -3,6 +3,7 @@
 import type { TerminalReason } from '../machines/reasons.ts';
 import type { QueryResult } from '../machines/state.ts';
 import { largestParts } from './context-usage.ts';
+import type { EngineState } from './engine-state.ts';
 import type { Session } from './session.ts';
 import type { Turn } from './turn.ts';
 import type { ResultReason, SDKResultMessage } from './wire.ts';
@@ -39,11 +40,27 @@ const sentences: Partial<Record<ResultReason, string>> = {
   rapid_refill_breaker: 'The context window fills again right after each summary.',
 };
 
-export function resultMessage(
+/** Also of a turn that failed before it began. On disk when it is said; bare does not wait. */
+export async function concludeTurn(
+  engine: EngineState,
   turn: Turn,
   outcome: TurnOutcome,
-  session: Session,
-): SDKResultMessage {
+): Promise<SDKResultMessage> {
+  const { session, config } = engine;
+  if (outcome.kind === 'queried') {
+    engine.isDeferred = outcome.result.reason === 'tool_deferred';
+    session.autoCompactTracking = outcome.result.autoCompactTracking;
+  }
+  if (turn.deferred) engine.isDeferred = true;
+  const message = resultMessage(turn, outcome, session);
+  turn.hasResult = true;
+  session.transcript.note('result', { ...message });
+  const written = session.transcript.commit().catch(() => {}); // a disk that fails was told already
+  if (!config.bare) await written;
+  return message;
+}
+
+function resultMessage(turn: Turn, outcome: TurnOutcome, session: Session): SDKResultMessage {
   const reason = reasonOf(outcome);
   const isError = !noError.includes(reason);
   const used = session.usage.since(turn.usageBefore);

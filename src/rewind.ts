@@ -2,7 +2,10 @@
 import { type RewindFilesResult, rewindFiles } from '../services/journal/checkpoints.ts';
 import { restore } from '../services/journal/restore.ts';
 import type { LogMessage } from '../services/messages.ts';
+import { fileStateOf } from '../services/tools/files/file-state.ts';
+import type { EngineState } from './engine-state.ts';
 import type { Session } from './session.ts';
+import { openJournal } from './session-start.ts';
 
 export interface RewindOptions {
   /** History ends with the message. Default: true. */
@@ -13,6 +16,34 @@ export interface RewindOptions {
   readonly dryRun?: boolean;
 }
 
+/** @throws when a turn runs, or the message is not in this session. */
+export async function rewindEngine(
+  engine: EngineState,
+  messageUuid: string,
+  options: RewindOptions,
+): Promise<RewindFilesResult> {
+  if (engine.turn) throw new Error('a turn is running: interrupt it first');
+  const { conversation = true, dryRun = false } = options;
+  await openJournal(engine);
+  const messages = await messagesUpTo(engine.session, engine.messages, messageUuid);
+  if (engine.turn) throw new Error('a turn has begun meanwhile: nothing was rewound');
+  const rewound = await rewoundFiles(engine.session, messageUuid, options);
+  if (rewound.canRewind && conversation && !dryRun) await goOnFrom(engine, messages);
+  return rewound;
+}
+
+async function goOnFrom(engine: EngineState, messages: readonly LogMessage[]): Promise<void> {
+  const { config, session, loadedNestedMemoryPaths: loaded } = engine;
+  engine.history = session.log.rewrite(messages, 0);
+  engine.left = undefined;
+  engine.isDeferred = false;
+  session.transcript.rewind(messages.at(-1)?.uuid ?? null);
+  fileStateOf(engine.readFileState).forgetShown();
+  loaded.clear();
+  for (const path of config.memoryPaths ?? []) loaded.add(path);
+  await session.transcript.commit();
+}
+
 /** Versions of one message are named `<uuid>~<version>`. */
 const bare = (uuid: string) => uuid.replace(/~[0-9a-f]+$/, '');
 
@@ -20,7 +51,7 @@ const bare = (uuid: string) => uuid.replace(/~[0-9a-f]+$/, '');
  * From what stands, or from before the summary that stands there now.
  * @throws when the message is not in this session.
  */
-export async function messagesUpTo(
+async function messagesUpTo(
   { store, id }: Session,
   standing: readonly LogMessage[],
   uuid: string,
@@ -33,7 +64,7 @@ export async function messagesUpTo(
 }
 
 /** The files as they were when the message was said. */
-export async function rewoundFiles(
+async function rewoundFiles(
   { store, id, historyFolder: folder }: Session,
   messageUuid: string,
   { files = false, dryRun = false }: RewindOptions,

@@ -1,10 +1,36 @@
-/** The begin of a session: its hooks are asked once, before whatever comes first. */
+/** The begin of a session: its file, its fence, its hooks; each is looked at before the first turn. */
+import type { EngineState } from './engine-state.ts';
+import { journalNotices } from './journal-notices.ts';
+import { sandboxWarnings } from './sandbox-policy.ts';
 import type { Session } from './session.ts';
 import type { SDKMessage } from './wire.ts';
 
+/** Before the first line is written. @returns what the host should know of the file. */
+export async function openJournal(engine: EngineState): Promise<readonly SDKMessage[]> {
+  if (engine.hasOpenedJournal) return [];
+  const cutBytes = await engine.session.transcript.open();
+  engine.hasOpenedJournal = true;
+  const notices = journalNotices(cutBytes, engine.config.resumed?.restored);
+  return notices.map((text) => engine.warning(text));
+}
+
+/** Files may have changed since the last turn; the fence is looked at before the first. */
+export async function lookAtSettings({ config, session, untold }: EngineState): Promise<void> {
+  const { refreshSettings, sandbox, setAppState } = config;
+  if (!session.start.hasBegun && sandbox) untold.push(...(await sandboxWarnings(sandbox)));
+  if (!refreshSettings) return;
+  const { warnings, change } = await refreshSettings();
+  untold.push(...warnings);
+  setAppState((previous) => ({
+    ...previous,
+    toolPermissionContext: change(previous.toolPermissionContext),
+  }));
+}
+
 /**
- * Also when the first thing that a person says is a command that needs no model. What the hooks say
- * waits for the first prompt that the model reads. @returns warnings for the host.
+ * Hooks are asked once, before whatever comes first: also when that is a command that needs no
+ * model. What they say waits for the first prompt that the model reads. @returns warnings for the
+ * host.
  */
 export async function beginSession(
   session: Session,

@@ -51,24 +51,24 @@ export const configFields: Readonly<Record<string, Shown>> = {
   snipReplay: [fields, 'snipReplay: asked about'],
 };
 
-/** The mutable state of the engine: what the description names, what ours is called. */
+/** The state of the engine: what the description names, what ours is called in `EngineState`. */
 export const stateFields: Readonly<Record<string, readonly [ours: string, ...shown: Shown]>> = {
-  config: ['#config', fields, 'cwd: a value'],
-  mutableMessages: ['#history', fields, 'initialMessages: the conversation'],
+  config: ['config', fields, 'cwd: a value'],
+  mutableMessages: ['history', fields, 'initialMessages: the conversation'],
   abortController: [
-    '#abortController',
+    'abortController',
     'test/src/engine/abort.test.ts',
     'a host that aborts its own',
   ],
-  permissionDenials: ['#permissionDenials', fields, 'getAppState, setAppState'],
-  totalUsage: ['#session', task, 'stands in the file on a side'],
-  hasHandledOrphanedPermission: ['#hasHandledOrphanedPermission', ...orphaned],
-  readFileState: ['#session', fields, 'readFileCache: an unchanged'],
-  discoveredSkillNames: ['#discoveredSkillNames', memory, 'nested instructions and skills'],
-  loadedNestedMemoryPaths: ['#loadedNestedMemoryPaths', memory, 'nested instructions and skills'],
+  permissionDenials: ['permissionDenials', fields, 'getAppState, setAppState'],
+  totalUsage: ['totalUsage', task, 'stands in the file on a side'],
+  hasHandledOrphanedPermission: ['hasHandledOrphanedPermission', ...orphaned],
+  readFileState: ['readFileState', fields, 'readFileCache: an unchanged'],
+  discoveredSkillNames: ['discoveredSkillNames', memory, 'nested instructions and skills'],
+  loadedNestedMemoryPaths: ['loadedNestedMemoryPaths', memory, 'nested instructions and skills'],
 };
 
-/** The steps from a prompt to its result, in this order, as methods of the engine. */
+/** The steps from a prompt to its result, in this order, as functions of a turn. */
 export const steps: Readonly<Record<string, Shown>> = {
   beginTurn: [fields, 'cwd: a value'],
   wrapCanUseTool: ['test/src/engine/config-fields.test.ts', 'canUseTool: asked when'],
@@ -84,8 +84,8 @@ export const steps: Readonly<Record<string, Shown>> = {
   loadSkills: [memory, 'a skill is one line'],
   initMessage: [prompts, 'the first word to the host'],
   answerWithoutQuery: [fields, 'commands: local ones'],
-  query: ['test/reasons/next_turn.test.ts', ''],
-  result: ['test/reasons/completed.test.ts', ''],
+  enterQuery: ['test/reasons/next_turn.test.ts', ''],
+  concludeTurn: ['test/reasons/completed.test.ts', ''],
 };
 
 /** Each reason has a story of its own. */
@@ -106,15 +106,23 @@ export function declaredFields(): readonly string[] {
   return [...half.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name = '']) => name);
 }
 
-/** Methods of the engine that are steps, in the order in which `#steps` calls them. */
+/** Names of the first part of `EngineState`, in the order of the file. */
+export function declaredState(): readonly string[] {
+  const source = read('src/engine-state.ts');
+  const begin = source.indexOf('export class EngineState {');
+  const part = source.slice(begin, source.indexOf('── beside the seed ──', begin));
+  return [...part.matchAll(/^ {2}(?:readonly )?(\w+)(?::| =)/gm)].map(([, name = '']) => name);
+}
+
+/** Functions that are steps, in the order in which a turn calls them. */
 export function calledSteps(): readonly string[] {
-  const source = read('src/query-engine.ts');
-  const begin = source.indexOf('async *#runTurn(');
+  const source = read('src/submit.ts');
+  const begin = source.indexOf('function* submit(');
   const body = source.slice(begin, source.indexOf('── the thirteen steps ──', begin));
-  const called = [...body.matchAll(/this\.#(\w+)\(/g)].map(([, name = '']) => name);
+  const called = [...body.matchAll(/\b(\w+)\(/g)].map(([, name = '']) => name);
   const inOrder = called.filter((name, at) => name in steps && called.indexOf(name) === at);
   // A turn that fails before it begins also ends with a result, which stands there first.
-  return [...inOrder.filter((name) => name !== 'result'), 'result'];
+  return [...inOrder.filter((name) => name !== 'concludeTurn'), 'concludeTurn'];
 }
 
 /** What is wrong with the map: nothing, or a test would fail. */
@@ -125,10 +133,11 @@ export function seedMapProblems(): readonly string[] {
   };
   compare('fields', declaredFields(), Object.keys(configFields));
   compare('steps', calledSteps(), Object.keys(steps));
-  const engine = read('src/query-engine.ts');
-  for (const [ours] of Object.values(stateFields)) {
-    if (!engine.includes(`${ours}:`) && !engine.includes(`${ours} `)) problems.push(`no ${ours}`);
-  }
+  compare(
+    'state',
+    declaredState(),
+    Object.values(stateFields).map(([ours]) => ours),
+  );
   for (const [file, title] of allShown()) {
     if (!existsSync(`${root}${file}`)) problems.push(`${file} does not exist`);
     else if (!titlesOf(file).some((one) => one.startsWith(title))) {

@@ -1,0 +1,36 @@
+/** The way to the host, for one query or for what the engine itself does before it. */
+import type { CanUseTool } from '../services/permissions/types.ts';
+import type { EngineState } from './engine-state.ts';
+import { OutputQueue, progressKey } from './output-queue.ts';
+import { QueryScope } from './query-scope.ts';
+import type { Turn } from './turn.ts';
+import type { SDKMessage } from './wire.ts';
+
+/** What is settled before anything runs for a turn. */
+export interface TurnStart {
+  readonly turn: Turn;
+  readonly model: string;
+  readonly canUseTool: CanUseTool | undefined;
+}
+
+export function beginScope(engine: EngineState, { turn, model, canUseTool }: TurnStart) {
+  const { session, config } = engine;
+  const scope = new QueryScope({
+    session,
+    turn,
+    queue: new OutputQueue<SDKMessage>(progressKey),
+    uuid: session.uuid,
+    now: session.now,
+    includePartialMessages: config.includePartialMessages ?? false,
+    onDenied: (denial) => {
+      turn.denials.push(denial);
+      engine.permissionDenials.push(denial);
+    },
+    ...(canUseTool ? { canUseTool } : {}),
+  });
+  scope.agents = engine.agents.runnerFor(scope, 0);
+  engine.scope = scope;
+  session.primaryModel = model;
+  session.tellHost = (message) => scope.system(message);
+  return scope;
+}
