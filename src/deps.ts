@@ -142,15 +142,19 @@ async function runTools(
   const executor = toolExecutor(scope, config, services, scope.tellChart);
   scope.executor = executor;
   line.onCommand((command) => executor.hear(command));
-  await new Promise<void>((resolve) =>
+  const hungUp = new Promise<void>((resolve) =>
     line.signal.addEventListener('abort', () => resolve(), { once: true }),
   );
-  const [deferred] = executor.deferred;
-  if (deferred) turn.deferred = deferred;
-  // Not waited for here: a tool that ignores its signal must not hold the result back.
-  session.stopping.push(executor.stop());
-  // For their last words: what an agent's stream has used belongs to this turn's result.
-  await Promise.allSettled(scope.delegated);
+  try {
+    await Promise.race([hungUp, executor.broken()]);
+  } finally {
+    const [deferred] = executor.deferred;
+    if (deferred) turn.deferred = deferred;
+    // Not waited for here: a tool that ignores its signal must not hold the result back.
+    session.stopping.push(executor.stop());
+    // For their last words: what an agent's stream has used belongs to this turn's result.
+    await Promise.allSettled(scope.delegated);
+  }
 }
 
 /** The executor of a query, or of calls that an earlier one has left open. */

@@ -6,11 +6,14 @@ import type { Transcript } from '../services/journal/transcript.ts';
 /**
  * Passes on what an inspector sees, and writes down what reached the chart itself. Messages stand
  * in the lines by their uuid: what they say has a line of its own.
+ * @param onLost told of a line that could not be made. *Contract:* what is returned never throws:
+ * thrown into XState in the middle of a step, it would leave an actor that hears nothing any more.
  */
 export function journalEvents(
   transcript: Transcript,
   input: QueryInput,
   inspect: ((event: InspectionEvent) => void) | undefined,
+  onLost: (error: Error) => void,
 ): (event: InspectionEvent) => void {
   const { queryId } = input;
   let n = 0;
@@ -20,7 +23,11 @@ export function journalEvents(
     if (seen.type !== '@xstate.event' || seen.actorRef.sessionId !== seen.rootId) return;
     const event = plain(seen.event);
     if (!event) return;
-    transcript.note('event', { queryId, n, event });
+    try {
+      transcript.note('event', { queryId, n, event });
+    } catch (error) {
+      onLost(error as Error);
+    }
     n += 1;
   };
 }

@@ -67,11 +67,17 @@ export async function* runQuery(
   const actor = createActor(machineOf(params, lives, held), {
     input: params.input,
     ...clockOf(params.deps, held),
-    inspect: journalEvents(session.transcript, params.input, (event) => {
-      if (inspections.hasSubscribers) inspections.publish(event);
-      if (watch.isWatched) watch.tell({ type: 'query.inspected', queryId, event });
-      scope.tellCallback('inspect', () => params.inspect?.(event));
-    }),
+    inspect: journalEvents(
+      session.transcript,
+      params.input,
+      (event) => {
+        if (inspections.hasSubscribers) inspections.publish(event);
+        if (watch.isWatched) watch.tell({ type: 'query.inspected', queryId, event });
+        scope.tellCallback('inspect', () => params.inspect?.(event));
+      },
+      // a gap in the lines: nobody could go on from them; not told in the middle of the step
+      (error) => queueMicrotask(() => session.onDiskFailure(error)),
+    ),
   });
   held?.bind(actor);
   const abort = () => stopQuery(actor);

@@ -128,8 +128,8 @@ export function openSession(
 ): Session {
   const { deps, home, cwd, persistSession = true, resumed, bare = false } = config;
   const log = new MessageLog();
-  const uuid = deps?.uuid ?? randomUUID;
-  const now = deps?.now ?? (() => new Date());
+  const uuid = untilItThrows(deps?.uuid, randomUUID);
+  const now = untilItThrows(deps?.now, () => new Date());
   const store = config.journal ?? new FileJournalStore({ folder: projectFolder(home, cwd), now });
   const path = transcriptPath(home, cwd, id);
   const ownFolder = path.slice(0, -'.jsonl'.length);
@@ -259,4 +259,20 @@ export class SessionToolState implements ToolState {
     const disposals = this.#disposals.splice(0);
     await Promise.allSettled(disposals.map((run) => run()));
   }
+}
+
+/**
+ * The host's, until it throws: that ends the turn which asked, and from then on ours is asked, so
+ * that the turn has its last word.
+ */
+function untilItThrows<T>(theirs: (() => T) | undefined, ours: () => T): () => T {
+  let current = theirs ?? ours;
+  return () => {
+    try {
+      return current();
+    } catch (error) {
+      current = ours;
+      throw error;
+    }
+  };
 }

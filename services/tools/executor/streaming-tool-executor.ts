@@ -76,6 +76,9 @@ export class StreamingToolExecutor {
   /** Woken on each result and at the end of a round. */
   #wake: (() => void) | undefined;
   #ticker: NodeJS.Timeout | undefined;
+  /** What was thrown at us where nobody waits for it. */
+  #bug: { readonly error: unknown } | undefined;
+  readonly #whenBroken: ((error: unknown) => void)[] = [];
 
   /** `send` hears what the chart is to hear. The seed's face works without it. */
   constructor(deps: ExecutorDeps, send: (event: QueryEvent) => void = () => {}) {
@@ -117,6 +120,23 @@ export class StreamingToolExecutor {
     return taken;
   }
 
+  /**
+   * Rejects when something injected throws while a call goes on (`uuid`, `now`, a listener). It is a
+   * bug, and nobody is told of that call any more: whoever runs this executor fails with it.
+   */
+  broken(): Promise<never> {
+    return new Promise((_, reject) => {
+      if (this.#bug) reject(this.#bug.error);
+      else this.#whenBroken.push(reject);
+    });
+  }
+
+  #break(error: unknown): void {
+    this.#bug ??= { error };
+    for (const reject of this.#whenBroken.splice(0)) reject(error);
+    this.#wake?.();
+  }
+
   /** Calls of the last drained round that were left to the host. */
   get deferred(): readonly DeferredCall[] {
     return this.#deferred;
@@ -155,6 +175,7 @@ export class StreamingToolExecutor {
     this.drain();
     for (;;) {
       yield* this.getCompletedResults();
+      if (this.#bug) throw this.#bug.error;
       if (round.isOver) break;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -197,7 +218,8 @@ export class StreamingToolExecutor {
       .catch((error: unknown) => {
         entry.state = { status: 'refused', answer: answers.ownFault(error) };
       })
-      .then(() => this.#pump(round));
+      .then(() => this.#pump(round))
+      .catch((error: unknown) => this.#break(error));
   }
 
   /**
@@ -237,7 +259,9 @@ export class StreamingToolExecutor {
     }
     this.#watchProgress();
     const isDone = round.entries.every((entry) => isFinal(entry));
-    if (round.isDraining && isDone) void this.#complete(round);
+    if (round.isDraining && isDone) {
+      void this.#complete(round).catch((error: unknown) => this.#break(error));
+    }
   }
 
   /** Refused ones, and all that wait when the round was halted. */
@@ -261,9 +285,9 @@ export class StreamingToolExecutor {
     const { state } = entry;
     if (state.status !== 'ready') return;
     entry.state = { status: 'running', call: state.call, isSafe: state.isSafe };
-    void runCall(state.call, this.#deps, this.#slotFor(round, entry, state.call)).then((outcome) =>
-      this.#finish(round, entry, outcome),
-    );
+    void runCall(state.call, this.#deps, this.#slotFor(round, entry, state.call))
+      .then((outcome) => this.#finish(round, entry, outcome))
+      .catch((error: unknown) => this.#break(error));
   }
 
   #slotFor(round: Round, entry: Entry, call: ReadyCall): Slot {
@@ -450,9 +474,13 @@ export class StreamingToolExecutor {
   }
 
   #tellProgress(): void {
-    for (const { block, sinceMs, gist } of this.#works()) {
-      const elapsedSeconds = Math.round((this.#deps.now() - sinceMs) / 1_000);
-      this.#deps.onProgress?.(block.id, block.name, elapsedSeconds, gist);
+    try {
+      for (const { block, sinceMs, gist } of this.#works()) {
+        const elapsedSeconds = Math.round((this.#deps.now() - sinceMs) / 1_000);
+        this.#deps.onProgress?.(block.id, block.name, elapsedSeconds, gist);
+      }
+    } catch (error) {
+      this.#break(error); // thrown into a timer it would end the host's process
     }
   }
 }
