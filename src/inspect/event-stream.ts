@@ -30,6 +30,8 @@ export class EventStream {
   readonly #response: ServerResponse;
   /** The next entry to send. */
   #next: number;
+  /** The oldest entry that is kept, as the page knows it. */
+  #first: number;
   #charts: Set<string>;
   #timer: NodeJS.Timeout | undefined;
   readonly #heartbeat: NodeJS.Timeout;
@@ -43,6 +45,7 @@ export class EventStream {
     this.#response = response;
     const first = hello();
     this.#charts = new Set(first.charts);
+    this.#first = run.list.first;
     this.#next = after === undefined ? run.list.first : after + 1;
     // Of another run, or of a time that is not known any more.
     if (this.#next > run.list.next) this.#next = run.list.first;
@@ -111,7 +114,9 @@ export class EventStream {
     const { list, charts: known } = this.#run;
     const oldest = Math.max(list.first, list.next - QUEUED_MAX);
     const isLost = this.#next < oldest;
-    const lost = isLost ? { lost: { from: this.#next, to: oldest - 1 }, base: list.base() } : {};
+    const lost = isLost ? { lost: { from: this.#next, to: oldest - 1 } } : {};
+    const base = isLost || list.first > this.#first ? { base: list.base() } : {};
+    this.#first = list.first;
     if (isLost) this.#next = oldest;
     const entries = list.from(this.#next, BATCH_ENTRIES);
     const last = entries.at(-1);
@@ -119,7 +124,11 @@ export class EventStream {
     this.#next = last.seq + 1;
     const charts = known.filter((key) => !this.#charts.has(key));
     for (const key of charts) this.#charts.add(key);
-    const rest: Omit<Batch, 'entries'> = { ...lost, ...(charts.length > 0 ? { charts } : {}) };
+    const rest: Omit<Batch, 'entries'> = {
+      ...lost,
+      ...base,
+      ...(charts.length > 0 ? { charts } : {}),
+    };
     // Entries are text already, and clean.
     const more = JSON.stringify(rest).slice(1, -1);
     const body = `{"entries":[${entries.map(({ json }) => json).join(',')}]${more && `,${more}`}}`;

@@ -389,7 +389,10 @@ export interface Batch {
   readonly entries: readonly Entry[];
   /** Entries that this page was too slow for; what they said of the chart's counts is in `base`. */
   readonly lost?: { readonly from: number; readonly to: number };
-  /** With `lost`: where the page starts again. */
+  /**
+   * With `lost`: where the page starts again. Alone: what is before it is not kept any more, and
+   * need not be kept by the page.
+   */
   readonly base?: Base;
   /** Charts that the entries need and that were not named before. */
   readonly charts?: readonly string[];
@@ -442,7 +445,7 @@ export const routes = {
   requestDiff: 'request-diff',
   /** `?instance=` → `Sendable`. */
   sendable: 'sendable',
-  /** `?chart=<key>` → `Coverage`, when a coverage file was given; else 404. */
+  /** `?chart=<key>` → `Coverage`; 204 without one: no file was given, or it cannot be read. */
   coverage: 'coverage',
   /** The recording: JSON lines, `Hello` first, then a `ChartLine` per chart, then the entries. */
   exportJsonl: 'export.jsonl',
@@ -491,6 +494,8 @@ export interface Piece {
   readonly value: Preview;
   /** It is not kept any more, or never was: why. */
   readonly missing?: string;
+  /** Of a recording, which has few contexts: the step (`Step.n`) whose context this is. */
+  readonly fromStep?: number;
 }
 
 export interface RequestDiff {

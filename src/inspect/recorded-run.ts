@@ -13,6 +13,7 @@ import {
   type Preview,
   type RecordingLine,
   type RequestDiff,
+  type Step,
 } from './protocol.ts';
 import { scrubber } from './redact.ts';
 import type { DrawnChart, PieceOf, Run } from './run.ts';
@@ -138,9 +139,25 @@ class RecordedRun implements Run {
   }
 
   piece(of: PieceOf, path: Path): Piece {
-    const whole = this.#whole(of);
+    const older = of.what === 'context' ? this.#contextBefore(of.seq) : undefined;
+    const whole = older?.value ?? this.#whole(of);
     if (whole === undefined) return { path, value: null, missing: NOT_RECORDED };
-    return { path, value: preview(valueAt(whole, path), { ...pieceCaps, depth: 8 }) };
+    return {
+      ...{ path, value: preview(valueAt(whole, path), { ...pieceCaps, depth: 8 }) },
+      ...(older === undefined ? {} : { fromStep: older.step }),
+    };
+  }
+
+  /** The newest that is recorded before a step, when the step itself has none. */
+  #contextBefore(seq: number): { readonly step: number; readonly value: Preview } | undefined {
+    const asked = this.list.at(seq);
+    if (asked?.kind !== 'step' || this.#contexts.has(seq)) return undefined;
+    for (const kept of this.list.back(seq)) {
+      const value = this.#contexts.get(kept.seq);
+      if (kept.instance !== asked.instance || value === undefined) continue;
+      return { step: (JSON.parse(kept.json) as Step).n, value };
+    }
+    return undefined;
   }
 
   #whole(of: PieceOf): unknown {

@@ -145,7 +145,7 @@ export class InspectorServer {
       case routes.sendable:
         return this.#json(response, control?.sendable(query.get('instance') ?? ''));
       case routes.coverage:
-        return this.#json(response, await this.#parts.coverage?.());
+        return this.#coverage(response);
       case routes.exportJsonl:
         return this.#export(response);
       case routes.exportHtml:
@@ -208,6 +208,13 @@ export class InspectorServer {
     }
     response.writeHead(200, { ...headers, 'content-type': 'application/json; charset=utf-8' });
     response.end(this.#parts.run.scrub(JSON.stringify(value)));
+  }
+
+  /** Most runs have none: that is no error. */
+  async #coverage(response: ServerResponse): Promise<void> {
+    const coverage = await this.#parts.coverage?.();
+    if (coverage === undefined) response.writeHead(204, headers).end();
+    else this.#json(response, coverage);
   }
 
   async #export(response: ServerResponse): Promise<void> {
@@ -283,8 +290,13 @@ const zipped = (text: string): Promise<Buffer> =>
 
 const drained = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
-    response.once('drain', resolve);
-    response.once('close', resolve);
+    const go = () => {
+      response.off('drain', go);
+      response.off('close', go);
+      resolve();
+    };
+    response.on('drain', go);
+    response.on('close', go);
   });
 
 /** @returns nothing when it is too long. @throws when it does not come. */

@@ -228,6 +228,15 @@ export class StepRecorder {
       bytesOf(noted.changes) + sizeOf(shown) + (noted.isFirst ? sizeOf(context) : 0),
     );
     if (status !== 'active') this.#end(instance, status, snapshot.output);
+    else this.#forgetWaits(instance);
+  }
+
+  /** Of states that were left. */
+  #forgetWaits(instance: Instance): void {
+    const active = new Set(instance.nodes.map(({ id }) => id));
+    for (const [key, { state }] of instance.deadlines) {
+      if (state !== null && !active.has(state)) this.#deadlineOver(instance, key, 'met');
+    }
   }
 
   #end(instance: Instance, status: Status, output: unknown): void {

@@ -1,12 +1,12 @@
 /** The page over a real run: what a person sees, and what the keyboard does. */
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, message, say, text, toolUse } from '../../src/testing/index.ts';
 import { chromiumPath, launch } from './chromium.ts';
 import { demo, demoPrompts } from './demo.ts';
-import { lit, open, painted, position, tab } from './page.ts';
+import { drop, lit, open, painted, position, tab } from './page.ts';
 import { type Watched, watch } from './session.ts';
 import { ended, shows, stands } from './waits.ts';
 
@@ -283,13 +283,3 @@ describe.skipIf(chromiumPath === undefined)('a run that is watched while it goes
     await session.close();
   });
 });
-
-/** As if a file had been dragged in. */
-async function drop(page: Page, text: string): Promise<void> {
-  const data = await page.evaluateHandle(`(() => {
-    const transfer = new DataTransfer();
-    transfer.items.add(new File([${JSON.stringify(text)}], 'run.jsonl'));
-    return transfer;
-  })()`);
-  await page.dispatchEvent('body', 'drop', { dataTransfer: data });
-}

@@ -57,4 +57,25 @@ describe.skipIf(chromiumPath === undefined)('a machine that is not ours', () => 
     await page.context().close();
     await inspector.close();
   });
+
+  it('is forgotten by the page as it is by the server, and still counted', async () => {
+    const inspector = await startInspector(undefined, { stepsMax: 500, keepAlive: true });
+    const actor = createActor(machine, { inspect: inspector.inspect }).start();
+    const { page } = await open(browser, inspector.url);
+    for (let ticks = 200; ticks <= 1_200; ticks += 200) {
+      for (let i = 0; i < 200; i += 1) actor.send({ type: 'tick' });
+      await shows(page, ticks);
+      if (ticks === 400) await page.keyboard.press('Home');
+    }
+    expect(await page.evaluate('inspector.view.run.trims')).toBeGreaterThan(0);
+    expect(await page.evaluate('inspector.view.steps.length')).toBeLessThanOrEqual(500);
+    // where the reader stood is forgotten too: then at the oldest step that is known
+    const { at, of } = await position(page);
+    expect(at).toBeGreaterThan(of - 501);
+    await page.keyboard.press('l');
+    const counts = page.locator('.chart .count');
+    await expect.poll(() => counts.allTextContents()).toContain('600×');
+    await page.context().close();
+    await inspector.close();
+  });
 });

@@ -25,8 +25,7 @@ export async function open(
   const strangers: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
-    const isMissing = message.text().includes('404'); // no coverage was given: that is its answer
-    if (message.type() === 'error' && !isMissing) complaints.push(message.text());
+    if (message.type() === 'error') complaints.push(message.text());
   });
   const { origin } = new URL(url);
   page.on('request', (request) => {
@@ -52,3 +51,13 @@ export const tab = (page: Page, name: string) => page.locator(`#tab-${name}`).cl
 /** Until what was last done to it can be seen: it paints once a frame. */
 export const painted = (page: Page) =>
   page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+
+/** As if a file had been dragged in. */
+export async function drop(page: Page, text: string): Promise<void> {
+  const data = await page.evaluateHandle(`(() => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([${JSON.stringify(text)}], 'run.jsonl'));
+    return transfer;
+  })()`);
+  await page.dispatchEvent('body', 'drop', { dataTransfer: data });
+}

@@ -22,6 +22,7 @@ export class ConversationTab implements Tab {
   private readonly made = new Map<number, HTMLElement>();
   private shownMax = PAGE;
   private key = '';
+  private whose = '';
 
   constructor(view: View, source: () => Source) {
     this.view = view;
@@ -43,7 +44,9 @@ export class ConversationTab implements Tab {
     const all = this.messages().filter(({ seq }) => seq <= view.seq);
     const key = JSON.stringify([view.instance, all.at(-1)?.seq, all.length, this.shownMax]);
     if (key === this.key) return;
-    if (!this.key.startsWith(JSON.stringify([view.instance]).slice(0, -1))) this.made.clear();
+    const whose = JSON.stringify([view.instance, view.run.trims]);
+    if (whose !== this.whose) this.made.clear();
+    this.whose = whose;
     this.key = key;
     const wasAtEnd = isAtEnd(this.element);
     if (all.length === 0) {

@@ -68,7 +68,9 @@ export class EventsTab implements Tab {
   paint(): void {
     const { view } = this;
     const words = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const key = JSON.stringify([view.instance, words, this.facet, view.chart?.chart.key]);
+    const key = JSON.stringify([
+      ...[view.instance, words, this.facet, view.chart?.chart.key, view.run.trims],
+    ]);
     if (key !== this.key || view.steps.length < this.seen) {
       this.key = key;
       this.places = [];

@@ -36,7 +36,9 @@ export class Header {
     const { view } = this;
     const { steps, cursor, run } = view;
     need('position').textContent =
-      steps.length > 0 ? `${count(cursor + 1)} / ${count(steps.length)}` : '– / –';
+      steps.length > 0
+        ? `${count((steps[cursor]?.n ?? -1) + 1)} / ${count((steps.at(-1)?.n ?? 0) + 1)}`
+        : '– / –';
     const isRecording = run.hello !== undefined && run.hello.source !== 'live';
     const live = need<HTMLButtonElement>('live');
     live.hidden = isRecording;
@@ -51,10 +53,10 @@ export class Header {
   }
 
   private paintOptions(): void {
-    const rows = this.view.run.instanceTree().map(({ run: { id, entry }, depth }) => {
+    const rows = this.view.run.instanceTree().map(({ run: { id, entry }, depth }, place) => {
       const state = entry.status === 'active' ? '●' : (entry.reason ?? entry.status);
       const mark = entry.role === 'agent' ? '↳ ' : '';
-      const text = `${'\u2003'.repeat(depth)}${mark}${entry.title || id} · ${state}`;
+      const text = `${'\u2003'.repeat(depth)}${mark}${entry.title || `run ${place + 1}`} · ${state}`;
       return [id, text.length > 90 ? `${text.slice(0, 89)}…` : text] as const;
     });
     const key = JSON.stringify([rows, this.view.instance]);

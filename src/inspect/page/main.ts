@@ -94,7 +94,9 @@ const listener: Listener = {
     view.touchAll();
   },
   batch(batch) {
+    const at = view.step?.seq;
     const fresh = view.run.add(batch);
+    if (batch.base) view.standAt(at);
     for (const one of fresh) void loadChart(one.entry.chart);
     const newest = fresh.findLast(({ entry }) => entry.role !== 'agent') ?? fresh.at(-1);
     const hasNone = view.current === undefined;

@@ -5,7 +5,7 @@ import { eventName, shortState } from './words.ts';
 
 export function nestedList(chart: Chart, why: string | undefined): HTMLElement {
   const root = chart.nodes.find(({ parent }) => parent === null);
-  const list = el('div.nested', why !== undefined && el('p.dim', why));
+  const list = el('div.nested', el('p.dim', why ?? 'This was recorded without a drawing.'));
   if (root) list.append(el('ul', item(root, chart)));
   return list;
 }

@@ -1,5 +1,5 @@
 /** Every request to a model: what it cost, what the cache had, and what changed since the last one. */
-import type { AnswerEntry, RequestEntry, Tokens } from '../protocol.ts';
+import type { AnswerEntry, InstanceBase, RequestEntry, Tokens } from '../protocol.ts';
 import { el, lazyDetails, set } from './dom.ts';
 import type { Source } from './source.ts';
 import { facts, heading, nothing, type Tab } from './tab.ts';
@@ -19,6 +19,7 @@ export class RequestsTab implements Tab {
     { answer: AnswerEntry | undefined; card: HTMLElement }
   >();
   private key = '';
+  private trims = 0;
 
   constructor(view: View, source: () => Source) {
     this.view = view;
@@ -36,8 +37,10 @@ export class RequestsTab implements Tab {
     const all = instance === undefined ? [] : run.requestsOf(instance);
     const requests = all.filter((request) => request.seq <= seq);
     const answers = requests.flatMap(({ id }) => this.answerOf(id) ?? []);
-    const key = JSON.stringify([instance, requests.length, answers.length]);
+    const key = JSON.stringify([instance, requests.length, answers.length, run.trims]);
     if (key === this.key) return;
+    if (run.trims !== this.trims) this.cards.clear();
+    this.trims = run.trims;
     this.key = key;
     if (requests.length === 0) {
       this.element.replaceChildren(nothing('No request has been made yet.'));
@@ -49,7 +52,7 @@ export class RequestsTab implements Tab {
       .reverse()
       .map((request) => this.cardOf(request, largest));
     this.element.replaceChildren(
-      this.totals(answers),
+      this.totals(answers, instance === undefined ? [] : run.forgottenOf(instance)),
       heading('Requests', el('span.badge', count(requests.length))),
       ...rows,
     );
@@ -60,9 +63,11 @@ export class RequestsTab implements Tab {
     return answer && answer.seq <= this.view.seq ? answer : undefined;
   }
 
-  private totals(answers: readonly AnswerEntry[]): HTMLElement {
-    const sum = (of: (answer: AnswerEntry) => number) =>
-      answers.reduce((total, answer) => total + of(answer), 0);
+  private totals(answers: readonly AnswerEntry[], forgotten: readonly InstanceBase[]): HTMLElement {
+    type Used = Pick<AnswerEntry, 'usage' | 'usd'>;
+    const older = forgotten.map(({ tokens: usage, usd }): Used => ({ usage, usd }));
+    const sum = (of: (used: Used) => number) =>
+      [...older, ...answers].reduce((total, used) => total + of(used), 0);
     const prompt = sum(({ usage }) => promptOf(usage));
     const read = sum(({ usage }) => usage.cacheRead);
     const hit = prompt > 0 ? `${Math.round((100 * read) / prompt)} %` : '–';

@@ -23,6 +23,7 @@ import type {
 /** All that happened to one thing that is said again when it changes (a service, a deadline). */
 export type Life<T> = T[];
 
+/** Made anew when its begin is forgotten: who has counted something of it counts again. */
 export interface InstanceRun {
   readonly id: string;
   entry: InstanceEntry;
@@ -48,6 +49,8 @@ export class Run {
   lastAt = 0;
   /** First entry that is still known. */
   firstSeq = 0;
+  /** How often the oldest entries were forgotten. */
+  trims = 0;
   /** Why there is nothing more to come. */
   ended: string | undefined;
 
@@ -59,7 +62,8 @@ export class Run {
 
   /** @returns instances that were not known before. */
   add(batch: Batch): readonly InstanceRun[] {
-    if (batch.lost && batch.base) this.startAgain(batch.base);
+    if (batch.base && batch.lost) this.startAgain(batch.base);
+    else if (batch.base) this.forgetBefore(batch.base);
     const fresh: InstanceRun[] = [];
     for (const entry of batch.entries) {
       if (entry.seq <= this.lastSeq) continue; // said twice: the stream was resumed
@@ -69,6 +73,30 @@ export class Run {
       if (added) fresh.push(added);
     }
     return fresh;
+  }
+
+  /** What the server does not keep any more, the page does not keep either. */
+  private forgetBefore(base: Base): void {
+    const isKept = ({ seq }: Entry) => seq >= base.seq;
+    this.firstSeq = base.seq;
+    this.trims += 1;
+    const sums = new Map(base.instances.map((one) => [one.instance.instance, one]));
+    for (const run of [...this.instances.values()]) {
+      const steps = run.steps.filter(isKept);
+      const sum = sums.get(run.id);
+      const isGone = steps.length === 0 && sum === undefined && run.entry.seq < base.seq;
+      if (isGone) this.instances.delete(run.id);
+      else {
+        const [services, deadlines] = [
+          livesSince(run.services, base),
+          livesSince(run.deadlines, base),
+        ];
+        this.instances.set(run.id, { ...run, steps, services, deadlines, base: sum ?? run.base });
+      }
+    }
+    for (const list of [this.messages, this.requests, this.notes])
+      list.splice(0, list.findLastIndex(({ seq }) => seq < base.seq) + 1);
+    for (const [id, answer] of this.answers) if (!isKept(answer)) this.answers.delete(id);
   }
 
   private startAgain(base: Base): void {
@@ -158,6 +186,11 @@ export class Run {
     const isOf = this.talkOf(instance);
     return this.requests.filter((request) => isOf(request.instance));
   }
+  /** What those of them have used whose entries are not kept any more. */
+  forgottenOf(instance: string): readonly InstanceBase[] {
+    const isOf = this.talkOf(instance);
+    return [...this.instances.values()].flatMap(({ id, base }) => (isOf(id) && base ? [base] : []));
+  }
   private talkOf(instance: string): (id: string) => boolean {
     const role = this.instances.get(instance)?.entry.role;
     if (role !== 'query') return (id) => id === instance;
@@ -169,6 +202,21 @@ function addLife<T extends { readonly id: string }>(lives: Map<string, Life<T>>,
   const life = lives.get(entry.id);
   if (life) life.push(entry);
   else lives.set(entry.id, [entry]);
+}
+
+/** Of what is still going on, its newest word stays, however old. */
+function livesSince<
+  T extends { readonly id: string; readonly seq: number; readonly status: string },
+>(lives: ReadonlyMap<string, Life<T>>, { seq }: Base): Map<string, Life<T>> {
+  const kept = new Map<string, Life<T>>();
+  for (const [id, life] of lives) {
+    const last = life.at(-1);
+    const isOver = last !== undefined && !['active', 'running', 'held'].includes(last.status);
+    const since = life.filter((entry) => entry.seq >= seq);
+    if (since.length > 0) kept.set(id, since);
+    else if (last && !isOver) kept.set(id, [last]);
+  }
+  return kept;
 }
 
 /** The newest word on something, at a place in the list. */

@@ -125,7 +125,7 @@ async function get<T>(route: string, query: Query): Promise<T | undefined> {
   ]);
   try {
     const answer = await fetch(`${route}?${new URLSearchParams(words)}`);
-    return answer.ok ? ((await answer.json()) as T) : undefined;
+    return answer.ok && answer.status !== 204 ? ((await answer.json()) as T) : undefined;
   } catch {
     return undefined;
   }
@@ -183,8 +183,12 @@ export class RecordingSource implements Source {
     const missing = 'the recording holds no context for this step';
     if (kept === undefined) return Promise.resolve({ path, value: null, missing });
     const value = path.reduce<unknown>((at, key) => Object(at)[key], kept.value);
-    const note = kept.seq === seq ? {} : { note: kept.seq };
-    return Promise.resolve({ path, value: (value ?? null) as Piece['value'], ...note });
+    const whose = this.entries.find((entry) => entry.seq === kept.seq);
+    const isOther = kept.seq !== seq && whose?.kind === 'step';
+    return Promise.resolve({
+      ...{ path, value: (value ?? null) as Piece['value'] },
+      ...(isOther ? { fromStep: whose.n } : {}),
+    });
   }
   event(seq: number, path: Path): Promise<Piece> {
     const step = this.entries.find((entry) => entry.seq === seq);

@@ -75,10 +75,15 @@ export function treeOf(fetch: Fetch, path: Path = []): HTMLElement {
   const host = el('div.tree', el('span.dim', 'loading…'));
   void fetch(path).then((piece) => {
     if (piece.missing !== undefined) host.replaceChildren(el('p.missing', piece.missing));
-    else host.replaceChildren(nodeOf(piece.value, path, fetch));
+    else host.replaceChildren(...noteOf(piece), nodeOf(piece.value, path, fetch));
   });
   return host;
 }
+
+const noteOf = ({ fromStep, path }: Piece): readonly Node[] =>
+  fromStep === undefined || path.length > 0
+    ? []
+    : [el('p.missing', `As it was after step ${count(fromStep)}: not every context is recorded.`)];
 
 function nodeOf(value: Preview, path: Path, fetch: Fetch): Node {
   const parts = partsOf(value);

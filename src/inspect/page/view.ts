@@ -101,6 +101,12 @@ export class View {
     this.cursor = Math.max(0, Math.min(this.steps.length - 1, to));
     this.touchAll();
   }
+  /** Places have moved: back to the same step, or to the oldest that is kept. */
+  standAt(seq: number | undefined): void {
+    if (this.instance !== undefined && this.current === undefined) this.instance = undefined;
+    const at = seq === undefined ? -1 : this.steps.findIndex((step) => step.seq >= seq);
+    this.cursor = at < 0 ? this.steps.length - 1 : at;
+  }
   live(): void {
     this.isLive = true;
     this.cursor = this.steps.length - 1;
