@@ -5,12 +5,12 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Dice } from '../../src/testing/dice.ts';
 import type { ReceivedRequest } from '../../src/testing/received-request.ts';
 import { message, text, toolUse } from '../../src/testing/replies.ts';
 import type { Reply, Script } from '../../src/testing/script.ts';
 import { type ScriptedServer, startScriptedServer } from '../../src/testing/scripted-server.ts';
 import { CliProcess, type WireMessage } from '../tools/cli.ts';
-import type { Dice } from '../../src/testing/dice.ts';
 
 export const kinds = ['streaming', 'tool', 'ledger', 'compaction', 'result'] as const;
 export type Kind = (typeof kinds)[number];

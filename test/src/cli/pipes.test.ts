@@ -156,7 +156,7 @@ it('no prompt at all is wrong usage', async () => {
   expect(box.server.requests).toHaveLength(0);
 });
 
-it('garbage on stdin is named and skipped; the prompts around it are answered', async () => {
+it('garbage on stdin is named, what was meant as a prompt in a result; the prompts around it are answered', async () => {
   box = await openCliBox({ replies: [say('one'), say('two')] });
   const uuids = [crypto.randomUUID(), crypto.randomUUID()] as const;
   const lines = [
@@ -170,12 +170,15 @@ it('garbage on stdin is named and skipped; the prompts around it are answered', 
   ];
   const run = await box.run([...streamFlags], `${lines.join('\n')}\n`);
   expect(run.code).toBe(0);
-  expect(run.results.map((result) => result.result)).toEqual(['one', 'two']);
-  expect(run.results.map((result) => result.user_message_uuids)).toEqual([[uuids[0]], [uuids[1]]]);
+  const [first, unusable, second] = run.results;
+  expect(first).toMatchObject({ result: 'one', user_message_uuids: [uuids[0]] });
+  expect(unusable).toMatchObject({ terminal_reason: 'turn_setup_failed', is_error: true });
+  expect(second).toMatchObject({ result: 'two', user_message_uuids: [uuids[1]] });
+  expect(run.results).toHaveLength(3);
   expect(run.messages.find((line) => line?.type === 'control_response')).toMatchObject({
     response: { subtype: 'error', request_id: 'r' },
   });
-  expect(run.stderr.trim().split('\n')).toHaveLength(3);
+  expect(run.stderr.trim().split('\n')).toHaveLength(2);
 });
 
 it('a prompt beside a running turn is folded in or becomes the next turn: named exactly once', async () => {

@@ -53,12 +53,16 @@ describe('lines on stdin', () => {
     `${JSON.stringify({ type: 'user', uuid, message })}\n`;
 
   it.each<[string, unknown, RegExp]>([
-    ['the role assistant', { role: 'assistant', content: 'I said' }, /has the role "assistant"/],
+    [
+      'the role assistant',
+      { role: 'assistant', content: 'I said' },
+      /has the role .{1,2}assistant/,
+    ],
     ['no content', { role: 'user' }, /has no content/],
     [
       'a block that no person says',
       { role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'hologram' }] },
-      /content\[1\] of a user message has the type "hologram"/,
+      /content\[1\] of a user message has the type .{1,2}hologram/,
     ],
   ])('%s: a result that says so, and no request', async (_, message, expected) => {
     box = await one();
@@ -67,7 +71,7 @@ describe('lines on stdin', () => {
     expect(run.results).toMatchObject([
       { terminal_reason: 'turn_setup_failed', is_error: true, user_message_uuids: ['u-1'] },
     ]);
-    expect(String((run.results[0]?.errors as string[])[0])).toMatch(expected);
+    expect(JSON.stringify(run.results[0]?.errors)).toMatch(expected);
     expect(box.server.requests).toHaveLength(0);
   });
 
