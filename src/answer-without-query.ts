@@ -3,14 +3,14 @@ import { begin } from '../machines/state.ts';
 import type { CommandOutcome } from './config.ts';
 import type { EngineState } from './engine-state.ts';
 import { heardWhile } from './heard-while.ts';
-import { noPrompt, type ProcessedInput } from './process-user-input.ts';
+import type { ProcessedInput } from './process-user-input.ts';
 import { queryInput } from './query-input.ts';
 import type { TurnOutcome } from './result.ts';
 import type { SettledCalls } from './settle-calls.ts';
 import { beginScope, type TurnStart } from './turn-scope.ts';
 import type { SDKMessage } from './wire.ts';
 
-/** @returns `undefined`: the model is to be asked. */
+/** 11. What was asked needs no model. @returns `undefined`: it does, and is to be asked. */
 export async function* answerWithoutQuery(
   engine: EngineState,
   start: TurnStart,
@@ -34,9 +34,8 @@ async function* work(
   const { session, history } = engine;
   const { model } = start;
   const scope = beginScope(engine, start);
-  const { tokenBudget } = noPrompt;
   const working = run({
-    state: begin(queryInput(session, { history, model, turnsSpent: 0, tokenBudget })),
+    state: begin(queryInput(session, { history, model, turnsSpent: 0, tokenBudget: undefined })),
     compact: engine.services.compact,
     signal: engine.abortController.signal,
   });

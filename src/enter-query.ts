@@ -12,7 +12,7 @@ import { beginScope, type TurnStart } from './turn-scope.ts';
 import type { SDKMessage } from './wire.ts';
 
 /**
- * Messages come as they happen, and the history that stands is kept, also when the host leaves.
+ * 12. The loop: messages come as they happen, and the history that stands is kept, also when the host leaves.
  * @param turnsSpent of the turn that is ended, in the process before.
  */
 export async function* enterQuery(

@@ -6,11 +6,12 @@ import { systemToWire } from './to-wire.ts';
 import { VERSION } from './version.ts';
 import type { SDKMessage } from './wire.ts';
 
-/** Skills and plugins were read with the options; those of parts are found by the work. */
+/** 9. Skills and plugins were read with the options; those of parts are found by the work. */
 export function loadSkills({ config, readFileState }: EngineState): readonly string[] {
   return [...(config.skills ?? []), ...foundSkillsOf(readFileState)].map(({ name }) => name);
 }
 
+/** 10. Tools, servers, commands, the model and the mode: as they are now. */
 export function initMessage(
   { session, config, servers, commands }: EngineState,
   model: string,

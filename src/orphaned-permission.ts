@@ -8,7 +8,7 @@ import { beginScope, type TurnStart } from './turn-scope.ts';
 import type { SDKMessage } from './wire.ts';
 
 /**
- * Calls that an earlier turn has left open are closed, without a model call: those that were
+ * 6. Calls that an earlier turn has left open are closed, without a model call: those that were
  * deferred, and those of a dead process. The answer to a question of that process counts once.
  * @returns `undefined` when there was none: then nothing was said yet.
  */

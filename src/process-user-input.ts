@@ -34,7 +34,7 @@ export interface ProcessedInput {
 }
 
 /** A turn that goes on without a prompt. */
-export const noPrompt: ProcessedInput = {
+const noPrompt: ProcessedInput = {
   messages: [],
   shouldQuery: true,
   text: '',
@@ -54,7 +54,7 @@ interface Submission {
 }
 
 /**
- * Slash commands, hooks of the prompt, budget in the prompt.
+ * 7. Slash commands, hooks of the prompt, budget in the prompt.
  * @param prompt `undefined`: the turn of a dead process is ended.
  * @throws when the prompt is empty, or its host says why it cannot be asked.
  */

@@ -40,7 +40,7 @@ const sentences: Partial<Record<ResultReason, string>> = {
   rapid_refill_breaker: 'The context window fills again right after each summary.',
 };
 
-/** Also of a turn that failed before it began. On disk when it is said; bare does not wait. */
+/** 13. Also of a turn that failed before it began. On disk when it is said; bare does not wait. */
 export async function concludeTurn(
   engine: EngineState,
   turn: Turn,

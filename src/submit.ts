@@ -10,12 +10,12 @@ import type { Prompt, SubmitOptions } from './config.ts';
 import type { EngineState } from './engine-state.ts';
 import { enterQuery } from './enter-query.ts';
 import { initMessage, loadSkills } from './init-message.ts';
-import { takeUpLeft, takeUpQueued } from './left-behind.ts';
+import { takeUpQueued } from './left-behind.ts';
 import { handleOrphanedPermission } from './orphaned-permission.ts';
 import { type ProcessedInput, processUserInput } from './process-user-input.ts';
 import { concludeTurn } from './result.ts';
 import { buildSessionPrompt } from './session-prompt.ts';
-import { lookAtSettings, openJournal, retractHalfSaid } from './session-start.ts';
+import { makeReady, retractHalfSaid } from './session-start.ts';
 import { structuredOutputTool } from './structured-output.ts';
 import { Turn } from './turn.ts';
 import type { SDKMessage } from './wire.ts';
@@ -63,38 +63,44 @@ async function endLeft(engine: EngineState, turn: Turn): Promise<void> {
   await concludeTurn(engine, turn, { kind: 'answered', text: '', reason: 'aborted_streaming' });
 }
 
+/** The way of one turn. What a step needs of another it is given; what stays is in the engine. */
 async function* steps(
   engine: EngineState,
   turn: Turn,
   prompt: Prompt | undefined,
   options: SubmitOptions,
 ): AsyncGenerator<SDKMessage, void, unknown> {
-  const { session } = engine;
   const canUseTool = wrapCanUseTool(engine);
   const model = resolveModel(engine);
-  const start = { turn, model, canUseTool };
-  const notices = await openJournal(engine);
-  await lookAtSettings(engine);
-  const left = takeUpLeft(engine, turn);
-  await engine.servers.ready(engine.abortController.signal);
+  const { notices, left } = await makeReady(engine, turn);
   await buildSystemPrompt(engine, model);
   registerStructuredOutput(engine);
+  const start = { turn, model, canUseTool };
   const settled = yield* handleOrphanedPermission(engine, start);
   const input = await processUserInput(engine, turn, prompt, options);
   await persistUserMessages(engine, input, await takeUpQueued(engine, turn, left));
   const skills = loadSkills(engine);
   if (!settled) yield initMessage(engine, model, skills);
-  yield* notices;
-  yield* retractHalfSaid(session);
-  yield* engine.untold.splice(0).map((text) => engine.warning(text));
-  yield* engine.agents.takeUnheard();
-  yield* input.replies;
+  yield* catchUp(engine, notices, input);
   const answer = yield* answerWithoutQuery(engine, start, input, settled);
   const outcome = answer ?? (yield* enterQuery(engine, start, input, left?.turnsSpent ?? 0));
   yield await concludeTurn(engine, turn, outcome);
 }
 
-// ── the thirteen steps ──
+/** What the host could not hear before, oldest first; then what is said to the prompt itself. */
+function* catchUp(
+  engine: EngineState,
+  notices: readonly SDKMessage[],
+  { replies }: ProcessedInput,
+): Generator<SDKMessage, void, unknown> {
+  yield* notices;
+  yield* retractHalfSaid(engine.session);
+  yield* engine.untold.splice(0).map((text) => engine.warning(text));
+  yield* engine.agents.takeUnheard();
+  yield* replies;
+}
+
+// ── the thirteen steps: the short ones here, each of the others in a room of its own ──
 
 /** 1. What this turn starts with. The working folder is a value of the configuration. */
 function beginTurn(engine: EngineState, { uuid }: SubmitOptions, hasPrompt: boolean): Turn {
@@ -148,7 +154,7 @@ function registerStructuredOutput(engine: EngineState): void {
   engine.turnTools = jsonSchema ? [structuredOutputTool(jsonSchema)] : [];
 }
 
-// 6. handleOrphanedPermission · 7. processUserInput: rooms of their own
+// 6. handleOrphanedPermission · 7. processUserInput
 
 /** 8. On disk before the first request: `--resume` finds it after a kill. Bare does not wait. */
 async function persistUserMessages(

@@ -13,7 +13,10 @@ export interface TurnStart {
   readonly canUseTool: CanUseTool | undefined;
 }
 
-export function beginScope(engine: EngineState, { turn, model, canUseTool }: TurnStart) {
+export function beginScope(
+  engine: EngineState,
+  { turn, model, canUseTool }: TurnStart,
+): QueryScope {
   const { session, config } = engine;
   const scope = new QueryScope({
     session,

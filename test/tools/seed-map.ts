@@ -118,7 +118,7 @@ export function declaredState(): readonly string[] {
 export function calledSteps(): readonly string[] {
   const source = read('src/submit.ts');
   const begin = source.indexOf('function* submit(');
-  const body = source.slice(begin, source.indexOf('── the thirteen steps ──', begin));
+  const body = source.slice(begin, source.indexOf('── the thirteen steps', begin));
   const called = [...body.matchAll(/\b(\w+)\(/g)].map(([, name = '']) => name);
   const inOrder = called.filter((name, at) => name in steps && called.indexOf(name) === at);
   // A turn that fails before it begins also ends with a result, which stands there first.
