@@ -2,6 +2,7 @@
 /**
  * `npm run prove`: the proof on the chart at its full size, and a table of what was proved. Exits
  * with 1 when anything does not hold. `-- --share 8 --seed 3`: an eighth of the mutants, and which.
+ * A share that leaves no mutant proves nothing, and does not hold.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -15,6 +16,13 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 });
+
+for (const [name, least] of Object.entries({ share: 1, seed: 0 })) {
+  const number = values[name].trim() === '' ? Number.NaN : Number(values[name]);
+  if (Number.isSafeInteger(number) && number >= least) continue;
+  console.error(`--${name} must be a whole number of at least ${least}, not "${values[name]}"`);
+  process.exit(2);
+}
 
 const folder = mkdtempSync(path.join(tmpdir(), 'escapement-prove-'));
 const file = path.join(folder, 'report.json');
