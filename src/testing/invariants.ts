@@ -12,14 +12,14 @@ export interface SessionFacts {
   /** In the order in which they came, of all turns. */
   readonly messages: readonly SDKMessage[];
   readonly results: readonly SDKResultMessage[];
-  /** Number of prompts that were submitted. */
-  readonly prompts: number;
+  /** Uuids of the prompts that were submitted, one for each turn. */
+  readonly prompts: readonly string[];
   /** What stands in the end (`engine.messages`). */
   readonly history: readonly LogMessage[];
   /** What the chart agreed to, in this order (`agreedBy`): history with every compaction undone. */
   readonly agreed: readonly string[];
   readonly server: Pick<ScriptedServer, 'violations' | 'scriptErrors' | 'billed'>;
-  /** Warnings of the process and of libraries (`warningsDuring`). */
+  /** Warnings of the process (`warningsDuring`). */
   readonly warnings: readonly string[];
 }
 
@@ -45,23 +45,19 @@ export function agreedBy(engine: QueryEngine): readonly string[] {
   return agreed;
 }
 
-/** Of the whole test process: stories may run beside each other. */
+/** Of the whole process: sessions may be heard beside each other. */
 const warnings: string[] = [];
 let isWatching = false;
 
-/** Warnings of the process (listeners that pile up) and of libraries that use the console. */
+/**
+ * Warnings of the process from now on, such as listeners that pile up. One listener for all that
+ * ask, which changes nothing of what Node prints.
+ */
 export function warningsDuring(): () => readonly string[] {
   const start = warnings.length;
   if (!isWatching) {
     isWatching = true;
     process.on('warning', ({ name, message }) => warnings.push(`${name}: ${message}`));
-    for (const method of ['warn', 'error'] as const) {
-      const original = console[method];
-      console[method] = (...words: unknown[]) => {
-        warnings.push(words.join(' '));
-        original(...words);
-      };
-    }
   }
   return () => warnings.slice(start);
 }
@@ -118,9 +114,15 @@ const checks = {
   results: ({ results, prompts }) => {
     const odd = results.find(({ terminal_reason: reason }) => !isKnown(reason));
     if (odd) return `nobody knows the reason ${odd.terminal_reason}`;
-    if (results.length !== prompts) return `${results.length} results for ${prompts} prompts`;
+    if (results.length !== prompts.length) {
+      return `${results.length} results for ${prompts.length} prompts`;
+    }
+    // What was said beside a turn is named, too.
     const named = results.flatMap(({ user_message_uuids: uuids }) => uuids);
-    return new Set(named).size === named.length ? undefined : 'a prompt is named twice';
+    const twice = named.find((uuid, at) => named.indexOf(uuid) !== at);
+    if (twice !== undefined) return `the prompt ${twice} is named twice`;
+    const unnamed = prompts.find((uuid) => !named.includes(uuid));
+    return unnamed && `no result names the prompt ${unnamed}`;
   },
   /** `success` is said of nothing that is an error, and an error says what it is. */
   honest: ({ results }) =>

@@ -1,4 +1,5 @@
 /** A host that hears everything, and what it has to look at afterwards. */
+import { randomUUID } from 'node:crypto';
 import type { Prompt, SubmitOptions } from '../config.ts';
 import type { QueryEngine } from '../query-engine.ts';
 import type { SDKMessage, SDKResultMessage } from '../wire.ts';
@@ -10,6 +11,7 @@ export interface RecordedSession {
   readonly results: readonly SDKResultMessage[];
   /**
    * One turn, heard to its end.
+   * @throws Error when the turn ends without one.
    * @param during called for each message as it comes: to interrupt, to ask beside.
    */
   prompt(
@@ -33,24 +35,30 @@ export interface RecordedSession {
 export function recordSession(engine: QueryEngine, model: SessionFacts['server']): RecordedSession {
   const messages: SDKMessage[] = [];
   const results: SDKResultMessage[] = [];
+  const prompts: string[] = [];
   const agreed = agreedBy(engine);
   const warnings = warningsDuring();
   return {
     messages,
     results,
     prompt: async (prompt, { during, ...options } = {}) => {
-      for await (const message of engine.submitMessage(prompt, options)) {
+      const uuid = options.uuid ?? randomUUID();
+      prompts.push(uuid);
+      let last: SDKResultMessage | undefined;
+      for await (const message of engine.submitMessage(prompt, { ...options, uuid })) {
         messages.push(message);
-        if (message.type === 'result') results.push(message);
+        if (message.type === 'result') {
+          last = message;
+          results.push(message);
+        }
         await during?.(message);
       }
-      const last = results.at(-1);
-      if (!last) throw new Error('the turn has no result');
+      if (!last) throw new Error(`the turn has no result: of the prompt ${uuid}`);
       return last;
     },
     facts: () => ({
-      ...{ messages, results, agreed, warnings: warnings() },
-      ...{ prompts: results.length, history: engine.messages, server: model },
+      ...{ messages, results, prompts, agreed, warnings: warnings() },
+      ...{ history: engine.messages, server: model },
     }),
   };
 }

@@ -38,11 +38,11 @@ const resultsIn = (messages: readonly SDKMessage[]): readonly SDKResultMessage[]
 
 /** The kit's invariants, as far as this process lived to keep them. */
 export function judgeLife(heard: Heard): readonly Problem[] {
-  const { life, messages, history, agreed } = heard;
+  const { life, messages, history, agreed, prompts } = heard;
   const results = resultsIn(messages);
   const facts = {
-    ...{ messages, results, history, agreed },
-    ...{ prompts: results.length, server: life.server, warnings: [] },
+    ...{ messages, results, history, agreed, prompts },
+    ...{ server: life.server, warnings: [] },
   };
   const except = new Set<InvariantName>(exceptionsOf(heard));
   const problems: Problem[] = brokenInvariants(facts).filter(({ name }) => !except.has(name));

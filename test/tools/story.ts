@@ -6,6 +6,7 @@
  * named by one result, what was shown and not taken back is what stands, the results have the usage
  * that the server told, and nothing leaks (`brokenInvariants` of the kit).
  */
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,6 +25,7 @@ import type { ReceivedRequest } from '../../src/testing/received-request.ts';
 import type { Script } from '../../src/testing/script.ts';
 import { createScriptedServer, type ScriptedServer } from '../../src/testing/scripted-server.ts';
 import type { SDKMessage, SDKResultMessage } from '../../src/wire.ts';
+import { consoleWordsDuring } from './console-words.ts';
 import { gatesOfRun } from './gates.ts';
 import { lineOf } from './lines.ts';
 
@@ -136,12 +138,16 @@ async function run(story: Story, place: Place): Promise<Told> {
   const engine = await engineFor(story, place);
   const agreed = agreedBy(engine);
   const warnings = warningsDuring();
+  const words = consoleWordsDuring();
+  const prompts: string[] = [];
   const messages: SDKMessage[] = [];
   let history: readonly LogMessage[] = [];
   try {
     await story.begin?.(engine, place);
     for (const prompt of story.prompts ?? ['do it']) {
-      for await (const message of engine.submitMessage(prompt)) {
+      const uuid = randomUUID();
+      prompts.push(uuid);
+      for await (const message of engine.submitMessage(prompt, { uuid })) {
         messages.push(message);
         await story.during?.(message, engine, place);
       }
@@ -156,9 +162,8 @@ async function run(story: Story, place: Place): Promise<Told> {
   if (!last) throw new Error('the story has no result');
   const lines = messages.map(lineOf);
   const except = story.except ?? [];
-  const prompts = story.prompts?.length ?? 1;
   const facts = { messages, results, prompts, history, agreed, server: place.server };
-  const broken = brokenInvariants({ ...facts, warnings: warnings() }).filter(
+  const broken = brokenInvariants({ ...facts, warnings: [...warnings(), ...words()] }).filter(
     ({ name }) => !except.includes(name),
   );
   if (broken[0]) {

@@ -24,6 +24,7 @@ import {
   silent,
   text,
   toolUse,
+  warningsDuring,
 } from '../../../src/testing/index.ts';
 
 let folder = '';
@@ -122,10 +123,66 @@ describe('fakeClock', () => {
 describe('what does not hold is said', () => {
   it('by its name', async () => {
     const { facts, session } = await played([say('done')]);
-    expect(() => checkInvariants({ ...facts, prompts: 2 })).toThrow(/^results: 1 results for 2/);
+    expect(() => checkInvariants({ ...facts, prompts: ['a', 'b'] })).toThrow(
+      /^results: 1 results for 2/,
+    );
     expect(() => checkInvariants({ ...facts, agreed: [] })).toThrow(/view: /);
     expect(() => expectReasons(session.messages, ['refusal'])).toThrow(/taken: +completed/);
   });
+});
+
+describe('each prompt is named by exactly one result', () => {
+  it('of another prompt it is not', async () => {
+    const { facts } = await played([say('done')]);
+    expect(() => checkInvariants({ ...facts, prompts: ['another'] })).toThrow(
+      /^results: no result names the prompt another$/,
+    );
+    const [uuid = ''] = facts.prompts;
+    const twice = facts.results.map((r) => ({ ...r, user_message_uuids: [uuid, uuid] }));
+    expect(() => checkInvariants({ ...facts, results: twice })).toThrow(`${uuid} is named twice`);
+  });
+
+  it('a turn that was left has none, and that is said', async () => {
+    const model = scriptedModel({ replies: [say('one'), say('two')] });
+    const engine = await engineWith(model, fakeClock({ skipBelowMs: 60_000 }));
+    const session = recordSession(engine, model);
+    const uuid = '11111111-1111-4111-8111-111111111111';
+    const { user_message_uuids: named } = await session.prompt('do it', { uuid });
+    expect(named).toEqual([uuid]);
+    const during = () => {
+      throw new Error('the host has enough');
+    };
+    await expect(session.prompt('and more', { during })).rejects.toThrow('has enough');
+    expect(() => checkInvariants(session.facts())).toThrow(/^results: 1 results for 2 prompts/);
+    await engine.close();
+    model.close();
+  });
+
+  it('the result of the turn before is not that of a turn without one', async () => {
+    const model = scriptedModel({ replies: [say('one')] });
+    const engine = await engineWith(model, fakeClock({ skipBelowMs: 60_000 }));
+    const session = recordSession(engine, model);
+    await session.prompt('do it');
+    engine.submitMessage = async function* () {}; // an engine that is broken
+    await expect(session.prompt('again')).rejects.toThrow('the turn has no result');
+    expect(() => checkInvariants(session.facts())).toThrow(/^results: 1 results for 2 prompts/);
+    await engine.close();
+    model.close();
+  });
+});
+
+it("the host's console stays the host's; warnings of the process are heard", async () => {
+  const before = [console.warn, console.error];
+  const listeners = process.listenerCount('warning');
+  const { facts } = await played([say('done')]);
+  await played([say('done')]);
+  const warnings = warningsDuring();
+  expect([console.warn, console.error]).toEqual(before);
+  expect(process.listenerCount('warning') - listeners).toBeLessThanOrEqual(1);
+  process.emitWarning('something leaks', 'LeakWarning');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings()).toEqual(['LeakWarning: something leaks']);
+  expect(() => checkInvariants({ ...facts, warnings: warnings() })).toThrow(/^warnings: LeakW/);
 });
 
 it('a session is heard again by the chart alone, and takes the same way', async () => {
