@@ -4,6 +4,9 @@
  * All queries are held together: an agent that is held must not cost its caller its deadlines.
  *
  * An abort never waits: it goes to the chart itself, and ends what waits here.
+ *
+ * The process lives as long as something is held: else it would end without an answer, for the
+ * timers that stand still are gone and whoever looks keeps nobody alive.
  */
 import type { AnyMachineSnapshot } from 'xstate';
 import type { Clock, HeldQuery, QueryHold } from '../query-hold.ts';
@@ -13,6 +16,9 @@ import { type Foreseen, foresee } from './xstate-steps.ts';
 
 type Bound = Parameters<HeldQuery['bind']>[0];
 type Heard = Parameters<HeldQuery['deliver']>[0];
+
+/** Any that a timer can have: what counts is that there is one. */
+const AWAKE_MS = 60_000;
 
 interface Waiting {
   readonly query: Query;
@@ -45,6 +51,9 @@ export class Hold implements QueryHold {
   #stopsNext = false;
   /** A timer is being told: what begins through it is looked at first. */
   #isInTimer = false;
+  /** Until the chart has heard what was let go last. */
+  #hearing: NodeJS.Immediate | undefined;
+  #awake: NodeJS.Timeout | undefined;
 
   constructor(events: HoldEvents) {
     this.#events = events;
@@ -103,16 +112,16 @@ export class Hold implements QueryHold {
     this.#isStepping = false;
     this.#release();
     // What it was held for passes, else it would be held for it again.
-    let isFirst = true;
-    while (!this.#held) {
-      const [next] = this.#waiting;
-      if (!next) break;
-      if (!isFirst && this.#isHit(next)) break;
-      isFirst = false;
-      this.#waiting.shift();
-      next.run();
-    }
+    this.#letGo(true);
     this.#events.onChange();
+  }
+
+  /** Nobody is there who could let go: nothing is held, nor will be. */
+  abandon(): void {
+    this.#breakpoints.clear();
+    this.#stopsNext = false;
+    if (this.#held) this.go();
+    else this.#events.onChange();
   }
 
   // ── what queries ask ──
@@ -136,7 +145,8 @@ export class Hold implements QueryHold {
       },
       deliver: (event, run, signal) => {
         const waiting = { query, label: event.type, event, run };
-        if (this.#held || this.#isHit(waiting)) this.#wait(waiting, signal);
+        const isBehind = this.#held !== null || this.#hearing !== undefined;
+        if (isBehind || this.#isHit(waiting)) this.#wait(waiting, signal);
         else this.#pass(waiting);
       },
       end: () => this.#end(query),
@@ -148,15 +158,44 @@ export class Hold implements QueryHold {
     if (this.#isStepping) this.#hold(query, null);
   }
 
-  #wait(waiting: Waiting, signal: AbortSignal): void {
+  #wait({ run, ...rest }: Waiting, signal: AbortSignal): void {
     if (signal.aborted) return;
-    this.#waiting.push(waiting);
     const leave = () => {
       this.#waiting = this.#waiting.filter((one) => one !== waiting);
       this.#events.onChange();
     };
+    const waiting: Waiting = {
+      ...rest,
+      run: () => {
+        signal.removeEventListener('abort', leave);
+        run();
+      },
+    };
+    this.#waiting.push(waiting);
     signal.addEventListener('abort', leave, { once: true });
     this.#events.onChange();
+  }
+
+  /**
+   * In line, and one event at a time: an answer is heard some microtasks after it may be, and only
+   * then it is known where the next one leads. A service that begins is heard by nobody.
+   * @param isFirst the first one passes, whatever it leads to.
+   */
+  #letGo(isFirst = false): void {
+    if (this.#hearing) return;
+    for (let passes = isFirst; !this.#held; passes = false) {
+      const [next] = this.#waiting;
+      if (!next || (!passes && this.#isHit(next))) return;
+      this.#waiting.shift();
+      next.run();
+      if (!next.event) continue;
+      this.#hearing = setImmediate(() => {
+        this.#hearing = undefined;
+        this.#letGo();
+        this.#events.onChange();
+      });
+      return;
+    }
   }
 
   #isHit(waiting: Waiting): boolean {
@@ -187,7 +226,7 @@ export class Hold implements QueryHold {
     );
     if (entered !== undefined) this.#hold(query, entered);
     else if (this.#isStepping) this.#hold(query, null);
-    else while (!this.#held && this.#waiting.length > 0) this.#waiting.shift()?.run();
+    else this.#letGo();
   }
 
   #active({ actor }: Query): readonly string[] {
@@ -197,6 +236,7 @@ export class Hold implements QueryHold {
   #hold({ id: instance }: Query, before: string | null): void {
     this.#isStepping = false;
     this.#held = { instance, since: Date.now(), before };
+    this.#awake ??= setInterval(() => {}, AWAKE_MS);
     for (const { clock } of this.#queries) clock.pause();
     this.#events.onHeld(instance, before);
     this.#events.onChange();
@@ -204,6 +244,8 @@ export class Hold implements QueryHold {
 
   #release(): void {
     this.#held = null;
+    clearInterval(this.#awake);
+    this.#awake = undefined;
     for (const { clock } of this.#queries) clock.resume();
     this.#events.onGone();
   }

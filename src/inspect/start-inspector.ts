@@ -46,6 +46,11 @@ export interface InspectorOptions {
   readonly keepAlive?: boolean;
   /** Default: false. The page may hold, step and go on: the run waits for whoever looks. */
   readonly hold?: boolean;
+  /**
+   * With `hold`: the page was closed while a run was held, and for so long it is waited for, ms.
+   * Then the run goes on. Default: 10,000.
+   */
+  readonly aloneMs?: number;
   /** Default: false. The page may send events to the machines. */
   readonly send?: boolean;
   /** Steps that are kept. Default: 2,000. */
@@ -126,7 +131,7 @@ export async function startInspector(
     ...{ run, port: options.port ?? 0, keepsAlive: options.keepAlive ?? false },
     upgradeOrigins: options.v4Origins ?? [],
     ...(control.hold || control.send
-      ? { control: controlOf(run, hold, control, () => server) }
+      ? { control: controlOf(run, hold, control, () => server, options.aloneMs ?? ALONE_MS) }
       : {}),
     ...(options.coverage === undefined ? {} : { coverage: coverageIn(options.coverage) }),
     ...(bridge
@@ -247,6 +252,7 @@ function controlOf(
   hold: Hold | undefined,
   allowed: Control,
   server: () => InspectorServer,
+  aloneMs: number,
 ) {
   return {
     allowed,
@@ -257,7 +263,7 @@ function controlOf(
     onAlone: () => {
       setTimeout(() => {
         if (!server().isWatched) hold?.go();
-      }, ALONE_MS).unref();
+      }, aloneMs).unref();
     },
   };
 }

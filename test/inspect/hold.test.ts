@@ -1,8 +1,13 @@
 /** Breakpoints: held before a state, step by step, and on; an abort works all the time. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Command, CommandAnswer } from '../../src/inspect/protocol.ts';
-import { type Inspector, startInspector } from '../../src/inspect/start-inspector.ts';
-import { callTool, say } from '../../src/testing/replies.ts';
+import {
+  type Inspector,
+  type InspectorOptions,
+  startInspector,
+} from '../../src/inspect/start-inspector.ts';
+import type { QueryEngine } from '../../src/query-engine.ts';
+import { callTool, overloaded, say } from '../../src/testing/replies.ts';
 import { tell } from '../tools/story.ts';
 import { openPage, type Page } from './page.ts';
 
@@ -30,10 +35,21 @@ const isHeld = () => page.until(() => heldNow() !== null);
 /** Where the chart stands, as the page knows it. */
 const placeNow = () => page.all('step').at(-1)?.to[0];
 
-const begin = async (engine: Parameters<typeof startInspector>[0]) => {
-  inspector = await startInspector(engine, { hold: true });
+const begin = async (
+  engine: Parameters<typeof startInspector>[0],
+  options: Pick<InspectorOptions, 'aloneMs'> = {},
+) => {
+  inspector = await startInspector(engine, { hold: true, ...options });
   page = openPage(inspector.url);
   await page.hello();
+};
+
+/** Runs a turn. @returns why it ended. */
+const endOf = async (engine: QueryEngine): Promise<string | undefined> => {
+  for await (const said of engine.submitMessage('go')) {
+    if (said.type === 'result') return said.terminal_reason;
+  }
+  return undefined;
 };
 
 describe('a breakpoint', () => {
@@ -139,6 +155,51 @@ describe('a breakpoint', () => {
         for await (const said of engine.submitMessage('go on')) {
           if (said.type === 'result') expect(said.terminal_reason).toBe('completed');
         }
+      },
+      except: ['view', 'usage', 'stands', 'meter'],
+    });
+  });
+
+  it('holds where a timer leads: the state is entered, and its service does not begin', async () => {
+    await tell({
+      script: { replies: [overloaded(), say('done')] },
+      begin: async (engine, { server }) => {
+        await begin(engine);
+        const state = 'query.sampling.requesting';
+        await command({ do: 'hold' });
+        const talking = endOf(engine);
+        await isHeld();
+        await command({ do: 'break', state, on: true });
+        await command({ do: 'go' });
+        // by an event: before it is entered
+        await page.until(() => heldNow()?.before === state);
+        expect(placeNow()).not.toBe(state);
+        await command({ do: 'go' });
+        // by the timer of `backingOff`
+        await page.until(() => page.all('deadline').some(({ name }) => name === 'backoffMs'));
+        await page.until(() => heldNow()?.before === state);
+        await page.until(() => placeNow() === state);
+        expect(heldNow()?.waiting[0]).toBe('start callModel');
+        expect(server.requests).toHaveLength(1);
+        await command({ do: 'break', state, on: false });
+        await command({ do: 'go' });
+        expect(await talking).toBe('completed');
+        expect(server.requests).toHaveLength(2);
+      },
+      except: ['view', 'usage', 'stands', 'meter'],
+    });
+  });
+
+  it('lets the run go on when the page is closed and does not come back', async () => {
+    await tell({
+      script: { replies: [say('done')] },
+      begin: async (engine) => {
+        await begin(engine, { aloneMs: 50 });
+        await command({ do: 'hold' });
+        const talking = endOf(engine);
+        await isHeld();
+        page.close();
+        expect(await talking).toBe('completed');
       },
       except: ['view', 'usage', 'stands', 'meter'],
     });

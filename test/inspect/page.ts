@@ -1,11 +1,16 @@
 /** A page as the server sees it: a reader of the stream, without a browser. */
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import type { Batch, ControlState, Entry, Hello } from '../../src/inspect/protocol.ts';
 
 export interface Page {
   readonly hello: () => Promise<Hello>;
   readonly entries: Entry[];
   readonly controls: ControlState[];
+  /** Entries that it was too slow for. */
+  readonly lost: NonNullable<Batch['lost']>[];
+  /** Reads nothing until `resume`. */
+  readonly pause: () => void;
+  readonly resume: () => void;
   /** Of one kind. */
   readonly all: <K extends Entry['kind']>(kind: K) => Extract<Entry, { kind: K }>[];
   /** Resolves when the condition holds; looked at with each message. */
@@ -19,6 +24,8 @@ export function openPage(url: string, lastEventId?: number): Page {
   const entries: Entry[] = [];
   const controls: ControlState[] = [];
   let hello: Hello | undefined;
+  const lost: NonNullable<Batch['lost']>[] = [];
+  let reader: IncomingMessage | undefined;
   const waiting = new Set<() => void>();
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -28,11 +35,16 @@ export function openPage(url: string, lastEventId?: number): Page {
     if (event === 'hello') hello = JSON.parse(data);
     else if (event === 'control') controls.push(JSON.parse(data));
     else if (event === 'ended') end();
-    else entries.push(...(JSON.parse(data) as Batch).entries);
+    else {
+      const batch = JSON.parse(data) as Batch;
+      if (batch.lost) lost.push(batch.lost);
+      entries.push(...batch.entries);
+    }
     for (const look of waiting) look();
   };
   const headers = lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) };
   const asked = request(`${url}events`, { headers, agent: false }, (response) => {
+    reader = response;
     let text = '';
     response.setEncoding('utf8');
     response.on('data', (part: string) => {
@@ -61,7 +73,9 @@ export function openPage(url: string, lastEventId?: number): Page {
       look();
     });
   return {
-    ...{ entries, controls, until, ended },
+    ...{ entries, controls, lost, until, ended },
+    pause: () => void reader?.pause(),
+    resume: () => void reader?.resume(),
     hello: async () => {
       await until(() => hello !== undefined);
       return hello as Hello;
