@@ -3,16 +3,8 @@
  * chart takes, and faults in place of its services. The only place that puts anything in; all else
  * of a path comes over HTTP, from hooks, tools and the host.
  */
-import {
-  type Actor,
-  type AnyActorLogic,
-  fromCallback,
-  fromPromise,
-  type InspectionEvent,
-} from 'xstate';
-import type { QueryEvent } from '../../machines/events.ts';
-import type { queryMachine } from '../../machines/query.machine.ts';
-import type { QueryInput, QueryState } from '../../machines/state.ts';
+import { type AnyActorLogic, fromCallback, fromPromise, type InspectionEvent } from 'xstate';
+import type { QueryInput } from '../../machines/state.ts';
 import { takenIn, transitionId } from '../../src/testing/taken-transitions.ts';
 import type { Fault } from './plan.ts';
 
@@ -28,11 +20,6 @@ const never = () => new Promise<never>(() => {});
 const questionFaults: Readonly<Record<Fault, AnyActorLogic>> = {
   throws: fromPromise(() => Promise.reject(new Error('boom'))),
   hangs: fromPromise(never),
-  /** Until the engine stages collapses by itself: one was, and it is committed. */
-  drains: fromPromise<QueryEvent, QueryState>(async ({ input }) => ({
-    type: 'collapse.drained',
-    history: input.history,
-  })),
 };
 const conversationFaults: Readonly<Record<string, AnyActorLogic>> = {
   throws: fromCallback(() => {
@@ -48,8 +35,6 @@ export interface Inside {
   /** Faults that no service was there for. */
   readonly faultsLeft: readonly string[];
   readonly inspect: (event: InspectionEvent) => void;
-  /** To the chart itself. */
-  readonly say: (event: QueryEvent) => void;
 }
 
 /**
@@ -66,12 +51,10 @@ export function lookInside(options: {
   const faults = new Map(options.faults);
   const lives = new Map<string, number>();
   let queries = -1;
-  let root: Newborn | undefined;
   const isWatched = () => queries === options.query;
   const born = (actor: Newborn, isRoot: boolean) => {
     if (isRoot) {
       queries += 1;
-      root = actor;
       if (isWatched()) Object.assign(actor.options.input as object, options.input);
       return;
     }
@@ -98,6 +81,5 @@ export function lookInside(options: {
       taken.push(...more);
       options.onTaken(taken);
     },
-    say: (event) => (root as unknown as Actor<typeof queryMachine>).send(event),
   };
 }

@@ -27,7 +27,7 @@ import { type Gate, NEVER } from './gates.ts';
 import type { WorldPath } from './generate.ts';
 
 /** What a service of ours does in place of its work. */
-export type Fault = 'throws' | 'hangs' | 'drains';
+export type Fault = 'throws' | 'hangs';
 export interface PlannedCall {
   readonly id: string;
   readonly name: string;
@@ -38,22 +38,22 @@ export interface PlannedCall {
   readonly resultAt: number;
   readonly stops: boolean;
 }
-/** What the host does when so many transitions were taken. */
-export interface Act {
-  readonly at: number;
-  readonly what: 'interrupt' | 'describe';
-}
 export interface Plan {
   /** Transitions that were taken before each step. */
   readonly before: readonly number[];
   readonly replies: readonly Step[];
   /** Answers to requests for a summary. */
   readonly compactions: readonly Step[];
+  /** Answers to requests for a line about a round. */
+  readonly descriptions: readonly Step[];
+  /** Rounds were dug and are folded before the path begins; then there is something to commit. */
+  readonly hasFolded: boolean;
   /** `<service> <number of its life, from 0>`. */
   readonly faults: ReadonlyMap<string, Fault>;
   readonly calls: readonly PlannedCall[];
   readonly stopHooks: readonly string[];
-  readonly acts: readonly Act[];
+  /** The host interrupts when so many transitions were taken. */
+  readonly interrupts: readonly number[];
   readonly limits: Partial<QueryLimits>;
   /** What the exchange before the prompt says it has cost, in tokens. */
   readonly saidBefore: number | undefined;
@@ -102,10 +102,11 @@ class Planner {
   readonly #before: number[] = [];
   readonly #replies: Step[] = [];
   readonly #compactions: Step[] = [];
+  readonly #descriptions: Step[] = [];
   readonly #faults = new Map<string, Fault>();
   readonly #calls: PlannedCall[] = [];
   readonly #stopHooks: string[] = [];
-  readonly #acts: Act[] = [];
+  readonly #interrupts: number[] = [];
   readonly #texts: string[] = [];
   readonly #lives = new Map<string, number>();
   #limits: Partial<QueryLimits> = {};
@@ -139,10 +140,12 @@ class Planner {
       before: this.#before,
       replies: this.#replies,
       compactions: this.#compactions,
+      descriptions: this.#descriptions,
+      hasFolded: hasFolded(this.#path),
       faults: this.#faults,
       calls: this.#calls,
       stopHooks: this.#stopHooks,
-      acts: this.#acts,
+      interrupts: this.#interrupts,
       limits: this.#limits,
       saidBefore: this.#saidBefore,
       texts: this.#texts,
@@ -174,7 +177,7 @@ class Planner {
       this.#replies.push(silent());
     } else if (step.outcome === 'abort') {
       this.#replies.push(silent());
-      this.#acts.push({ at: this.#at(i), what: 'interrupt' });
+      this.#interrupts.push(this.#at(i));
     } else this.#replies.push(this.#failure(step.outcome));
   }
 
@@ -185,7 +188,8 @@ class Planner {
   }
 
   #stream(i: number, step: PathStep): void {
-    if (step.outcome === 'abort') this.#acts.push({ at: this.#at(i), what: 'interrupt' });
+    if (step.outcome === 'abort') this.#interrupts.push(this.#at(i));
+    if (step.outcome === 'described') this.#descriptions.push(this.#description(i));
     if (step.outcome.startsWith('after ')) this.#late(step.outcome);
     const block = this.#blockOf(i, step);
     if (block) {
@@ -204,6 +208,11 @@ class Planner {
     const last = this.#blocks.length - 1;
     const after = last < 0 ? 'message_start' : { block: last };
     this.#inserts.push({ after, until: () => this.#gate.reach(this.#at(i)) });
+  }
+
+  #description(i: number): Step {
+    const until = () => this.#gate.reach(this.#at(i));
+    return message([text('Read a note')], { inserts: [{ after: 'message_start', until }] });
   }
 
   #blockOf(i: number, { outcome }: PathStep): ScriptedBlock | undefined {
@@ -314,13 +323,9 @@ class Planner {
 
   /** What the host does, at a place where nothing else happens. */
   #fromOutside(i: number, { outcome }: PathStep, service: string | undefined): boolean {
-    if (!['abort', 'time is up', 'described'].includes(outcome)) return false;
-    if (outcome === 'described') {
-      this.#acts.push({ at: this.#at(i), what: 'describe' });
-      return true;
-    }
+    if (!['abort', 'time is up'].includes(outcome)) return false;
     if (service === 'model') return false;
-    if (outcome === 'abort') this.#acts.push({ at: this.#at(i), what: 'interrupt' });
+    if (outcome === 'abort') this.#interrupts.push(this.#at(i));
     else this.#limits = { ...this.#limits, durationMs: LATE_MS };
     if (service) this.#fault(service, 'hangs');
     return true;
@@ -330,9 +335,6 @@ class Planner {
   #answer({ service, outcome }: PathStep): void {
     const hasPast = this.#path.world.isLong === true;
     switch (`${service}: ${outcome}`) {
-      case 'drainCollapses: collapses committed':
-        this.#fault('drainCollapses', 'drains');
-        return;
       case 'autocompact: compacted':
       case 'reactiveCompact: done':
         this.#compactions.push(callSummary());
@@ -349,6 +351,10 @@ class Planner {
 const callSummary = (): Step => message([text('<summary>CONDENSED: all of it.</summary>')]);
 const noSummary = (): Step => httpError(400, 'invalid_request_error', 'no summary today');
 
+/** A past of rounds that are folded beside the work. */
+export const hasFolded = ({ steps }: WorldPath): boolean =>
+  steps.some(({ outcome }) => outcome === 'collapses committed');
+
 /** The service that is asked while the chart is here. */
 function serviceAt(leaf: string): string | undefined {
   if (leaf.startsWith('sampling.') && /(requesting|streaming)$/.test(leaf)) return 'model';
@@ -356,9 +362,9 @@ function serviceAt(leaf: string): string | undefined {
 }
 /** The service goes on: its state is not left. */
 const staysIn = ({ outcome, at }: PathStep): boolean =>
-  outcome === 'described' ||
   outcome === 'opened' ||
-  (leafOf(at) === 'sampling.streaming' && /while streaming|^(text|thinking|call)$/.test(outcome));
+  (leafOf(at) === 'sampling.streaming' &&
+    /while streaming|^(text|thinking|call|described)$/.test(outcome));
 
 export const planOf = (path: WorldPath, gate: Gate, cwd: string): Plan =>
   new Planner(path, gate, cwd).plan();

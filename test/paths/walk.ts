@@ -2,17 +2,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HookCallbackMatcher } from '../../services/hooks/callbacks.ts';
-import { defaultGates, type QueryEngineConfig } from '../../src/config.ts';
+import { defaultGates, type Gates, type QueryEngineConfig } from '../../src/config.ts';
 import type { Options } from '../../src/options.ts';
 import type { QueryEngine } from '../../src/query-engine.ts';
 import { say } from '../../src/testing/index.ts';
 import type { ReceivedRequest } from '../../src/testing/received-request.ts';
+import { collapsing, dug, findings, onceStaged } from '../tools/collapses.ts';
 import { pixel } from '../tools/host-tool.ts';
-import { type Story, type Told, tell } from '../tools/story.ts';
+import { type Place, type Story, type Told, tell } from '../tools/story.ts';
 import { Gate } from './gates.ts';
 import type { WorldPath } from './generate.ts';
 import { type Inside, lookInside } from './inside.ts';
-import { type Plan, planOf } from './plan.ts';
+import { hasFolded, type Plan, planOf } from './plan.ts';
 
 export interface Walked {
   readonly told: Told;
@@ -41,11 +42,11 @@ class Walker {
 
   async walk(): Promise<Walked> {
     const { world } = this.#path;
-    const prelude = world.isLong ? [LONG, 'tell me more'] : [];
+    const prelude = world.isLong && !hasFolded(this.#path) ? [LONG, 'tell me more'] : [];
     let leftOver: readonly string[] = [];
     const told = await tell({
-      gates: defaultGates, // the paths are those of a chart with these
-      script: ({ cwd }) => this.#script(cwd, prelude.length),
+      gates: this.#gates,
+      script: (place) => this.#script(place, prelude.length),
       prompts: [...prelude, promptOf(world.images ?? 0)],
       options: () => this.#options(),
       limits: {}, // set below, since the plan makes some of them
@@ -67,6 +68,12 @@ class Walker {
     return { told, requests, plan: this.#planned(), taken: this.#inside?.taken ?? [], leftOver };
   }
 
+  /** All of them, whatever gates the run has: the paths are those of a chart with these. */
+  get #gates(): Gates {
+    const { gates } = this.#path.world;
+    return { ...defaultGates, ...gates, contextCollapse: hasFolded(this.#path) };
+  }
+
   get #isErrand(): boolean {
     return this.#path.world.chart?.querySource === 'hook_agent';
   }
@@ -76,7 +83,7 @@ class Walker {
     return this.#plan;
   }
 
-  #script(cwd: string, prelude: number) {
+  #script({ cwd, home }: Pick<Place, 'cwd' | 'home'>, prelude: number) {
     const plan = planOf(this.#path, this.#gate, cwd);
     this.#plan = plan;
     const past = Array.from({ length: prelude }, (_, i) => {
@@ -84,17 +91,21 @@ class Walker {
       const { saidBefore: tokens } = plan;
       return say(LONG, tokens === undefined ? {} : { usage: { input_tokens: tokens } });
     });
-    const { compactions } = plan;
+    const { compactions, descriptions: toolSummaries } = plan;
     // of an errand the requests say so
-    return this.#isErrand
-      ? { hookAgents: plan.replies }
-      : { replies: [...past, ...plan.replies], compactions };
+    if (this.#isErrand) return { hookAgents: plan.replies };
+    const [first, ...rest] = plan.replies;
+    if (plan.hasFolded && first) {
+      return { replies: [onceStaged(home, FOLDED, first), ...rest], collapses: [findings] };
+    }
+    return { replies: [...past, ...plan.replies], compactions, toolSummaries };
   }
 
-  #config({ gates, limits }: QueryEngineConfig): Partial<QueryEngineConfig> {
+  #config({ limits }: QueryEngineConfig): Partial<QueryEngineConfig> {
     const { world } = this.#path;
+    const { hasFolded } = this.#planned();
     return {
-      gates: { ...gates, ...world.gates },
+      ...(hasFolded ? collapsing({ initialMessages: dug(FOLDED + 1) }) : {}),
       limits: { ...limits, ...world.limits, ...this.#planned().limits },
     };
   }
@@ -173,12 +184,7 @@ class Walker {
       own?.(event);
       inside.inspect(event);
     };
-    for (const { at, what } of plan.acts) {
-      this.#gate.when(at, () => {
-        if (what === 'interrupt') engine.interrupt();
-        else inside.say({ type: 'round.described', text: 'x', toolUseIds: [], usd: 0 });
-      });
-    }
+    for (const at of plan.interrupts) this.#gate.when(at, () => engine.interrupt());
   }
 
   #leftOver(replies: number, compactions: number): readonly string[] {
@@ -199,6 +205,8 @@ class Walker {
 
 /** More than what stays word for word beside a summary (20,000 tokens). */
 const LONG = `Remember this. ${'It is a long story. '.repeat(5_500)}`;
+/** Rounds that were folded; the newest is left alone. */
+const FOLDED = 4;
 /** What the tools find. */
 export const NOTE = 'A note in a file.';
 export const [MODEL, FALLBACK] = ['claude-sonnet-4-5', 'claude-haiku-4-5'];

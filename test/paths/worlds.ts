@@ -94,8 +94,15 @@ export const worlds: readonly PathWorld[] = [
     limits: { ...small, turnsMax: 3 },
     letters: only(
       ...[...tools, 'result while streaming', 'asked while streaming', 'answered while streaming'],
-      ...['asked', 'answered', 'stopped', 'deferred', 'refusal', 'described', 'abort', 'cut'],
+      ...['asked', 'answered', 'stopped', 'deferred', 'refusal', 'abort', 'cut'],
     ),
+  },
+  {
+    name: 'a round is described',
+    limits: { ...small, turnsMax: 3 },
+    chart: { emitToolUseSummaries: true },
+    gates: { emitToolUseSummaries: true },
+    letters: only(...tools, 'described'),
   },
   {
     name: 'answers that cannot stand',
@@ -229,6 +236,7 @@ export const pictureOf = (context: QueryState) => [
   project(context),
   context.ending,
   context.iteration === 1,
+  context.pendingToolUseSummary !== undefined,
 ];
 
 /** Where a fault that is put in can be put in, and what real services do not do. */
@@ -245,6 +253,9 @@ export const isPossibleIn =
         return isFirst;
       case 'xstate.error.actor.model':
         return leaf === 'sampling.requesting';
+      case 'round.described': // while the server holds the next answer back
+        if (leaf !== 'sampling.streaming' || !context.pendingToolUseSummary) return false;
+        break;
       case 'person.asked': // one call, asked for once
         if (context.questionCount > 0) return false;
         break;
