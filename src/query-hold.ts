@@ -38,6 +38,7 @@ export function heldAsk<E extends QueryEvent>(
   if (!held) return ask;
   return async (state, signal) => {
     await allowed((run) => held.start(service, run, signal), signal);
+    signal.throwIfAborted(); // nobody waits for it: it does not begin
     const answer = await ask(state, signal);
     await allowed((run) => held.deliver(answer, run, signal), signal);
     return answer;
