@@ -7,6 +7,7 @@ import { createTodoReminder } from '../services/attachments/todo-reminder.ts';
 import { createNestedMemory } from '../services/memory/nested-memory.ts';
 import { createReadGuard } from '../services/permissions/read-guard.ts';
 import { createSkillDiscovery } from '../services/skills/discover-skills.ts';
+import { ownFolder } from './own-folder.ts';
 import type { Session } from './session.ts';
 
 export interface AttachmentSources {
@@ -40,7 +41,9 @@ export function attachmentSources(session: Session, beside: Beside): AttachmentS
     loaded: session.loadedNestedMemoryPaths,
     mayRead: async (path) => {
       const { toolPermissionContext: context } = config.getAppState();
-      const guard = createReadGuard(context, config.cwd, { home: userHome, root: config.cwd });
+      const guard = createReadGuard(context, config.cwd, {
+        ...{ home: userHome, root: config.cwd, own: ownFolder(config.home) },
+      });
       return (await guard?.(path)) ?? true;
     },
   });

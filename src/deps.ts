@@ -17,6 +17,7 @@ import { amended, StreamingToolExecutor } from '../services/tools/executor/index
 import type { ToolContext } from '../services/tools/tool.ts';
 import type { QueryConfig } from './config.ts';
 import { contextCollapse } from './context-collapse.ts';
+import { ownFolder } from './own-folder.ts';
 import type { Clock } from './query-hold.ts';
 import { modelLimits } from './query-limits.ts';
 import type { QueryScope } from './query-scope.ts';
@@ -249,7 +250,7 @@ function toolContext(
 ): ToolContext {
   const { id, config, folder, toolState } = session;
   const { toolPermissionContext } = config.getAppState();
-  const place = { home: homeOf(session), root: config.cwd };
+  const place = { home: homeOf(session), root: config.cwd, own: ownFolder(config.home) };
   const mayRead = createReadGuard(toolPermissionContext, session.cwd, place);
   const sandbox = config.sandbox && {
     ...config.sandbox,

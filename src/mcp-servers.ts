@@ -5,6 +5,7 @@ import { externalServer } from '../services/mcp/external-server.ts';
 import { InstanceServer, isServerInstance } from '../services/mcp/instance-server.ts';
 import { readServerConfig, type ServerConfig } from '../services/mcp/server-config.ts';
 import type { MCPServerConnection } from './config.ts';
+import { grantsFolder } from './own-folder.ts';
 import { type LoadedPlugin, PLUGIN_ROOT } from './plugins.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
@@ -79,8 +80,6 @@ function serversOf({ name: plugin, folder, servers }: LoadedPlugin, env: Environ
     }),
   );
 }
-
-export const grantsFolder = (home: string): string => join(home, 'mcp-grants');
 
 function connection(
   name: string,

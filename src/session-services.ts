@@ -2,11 +2,14 @@
  * Services that live as long as a session: they remember (what is known to be legal, what was
  * decided about a result), so one set serves all turns.
  */
+import { defaultLimits } from '../machines/limits.ts';
 import { createAttachments } from '../services/attachments/attachments.ts';
 import { CACHED_MICROCOMPACT } from '../services/features.ts';
 import { createStopHooks } from '../services/hooks/stop-hooks.ts';
 import { createCallModel } from '../services/model/call-model.ts';
 import { createClient } from '../services/model/client.ts';
+import { modelFacts } from '../services/model/model-table.ts';
+import { payFrom } from '../services/model/pay-from.ts';
 import type { CallModel } from '../services/model/types.ts';
 import { createJudge } from '../services/permissions/judge.ts';
 import type { Judge } from '../services/permissions/types.ts';
@@ -15,6 +18,7 @@ import { attachmentSources } from './attachment-sources.ts';
 import { cachedMicrocompact } from './cached-microcompact.ts';
 import { type ContextServices, contextServices } from './context-services.ts';
 import type { QueryDeps } from './deps.ts';
+import { ownFolder } from './own-folder.ts';
 import { judgeQueued } from './prompt-hooks.ts';
 import type { QueryScope } from './query-scope.ts';
 import type { Session } from './session.ts';
@@ -57,8 +61,9 @@ export function sessionServices(
     },
   });
   const cached = CACHED_MICROCOMPACT ? cachedMicrocompact(session, tell) : undefined;
-  const oneModel = cached?.callModel(askModel) ?? askModel;
-  const callModel = session.watch.watched(oneModel, session);
+  // Seen is what goes over the wire: what is refused and asked again is seen twice.
+  const seen = session.watch.watched(askModel, session);
+  const callModel = session.watch.asSeen(held(session, cached?.callModel(seen) ?? seen));
   const beside: QueryScope['beside'] = (work) => current()?.beside(work);
   const { sources, prefetch } = attachmentSources(session, beside);
   return {
@@ -67,6 +72,7 @@ export function sessionServices(
     judge: createJudge({
       home: config.env.HOME ?? config.cwd,
       root: config.cwd,
+      own: ownFolder(config.home),
       readableFolders: () => [
         session.folder,
         ...(config.resumed?.resultFolders ?? []),
@@ -97,6 +103,28 @@ export function sessionServices(
     }),
   };
 }
+
+/** To the budget that the session and its agents have together. */
+const held = ({ spending: purse, tokens, config }: Session, callModel: CallModel): CallModel =>
+  payFrom(
+    {
+      purse,
+      priceOf: (model) => modelFacts(model).price ?? undefined,
+      sizeOf: ({ messages, systemPrompt, userContext = '', tools }) =>
+        tokens.estimateMessages(messages) +
+        tokens.estimateText([...systemPrompt, userContext].join('\n')) +
+        tokens.estimateText(
+          tools
+            .map(
+              ({ name, description, inputSchema }) =>
+                name + description + JSON.stringify(inputSchema),
+            )
+            .join('\n'),
+        ),
+      outputTokensMin: config.limits?.outputTokensMin ?? defaultLimits.outputTokensMin,
+    },
+    callModel,
+  );
 
 /** What a stage says, in the host's words; `undefined` where the host need not know. */
 function systemWordOf(word: StageWord): SystemWord | undefined {

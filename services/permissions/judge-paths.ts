@@ -1,4 +1,5 @@
 /** What rules and mode say about a file. */
+import { guardHidden, guardHiddenGlob, protectingFolder } from './own-folder.ts';
 import {
   absolute,
   allowsPath,
@@ -36,9 +37,11 @@ const isAbout = (rule: Rule, access: Access, { tool }: PathCheck) =>
 
 const patternOf = (rule: Rule) => (rule.spec.kind === 'path' ? rule.spec.pattern : '');
 
-/** Only what speaks against it: deny rules and ask rules. */
+/** Only what speaks against it: what the engine hides, deny rules and ask rules. */
 export async function guardPath(path: string, access: Access, check: PathCheck): Promise<Verdict> {
   const { rules, place } = check;
+  const hidden = await guardHidden(path, place);
+  if (hidden.kind === 'deny') return hidden;
   // Who must not read a file must not find out by editing it either.
   const denies = rules.deny.filter(
     (rule) => isAbout(rule, access, check) || isAbout(rule, 'read', check),
@@ -57,7 +60,7 @@ export async function guardPath(path: string, access: Access, check: PathCheck):
 
 /** The same for a pattern that a shell will put names in the place of. */
 export async function guardGlob(glob: string, access: Access, check: PathCheck): Promise<Verdict> {
-  const verdicts: Verdict[] = [];
+  const verdicts = [await guardHiddenGlob(glob, check.place)];
   for (const rule of check.rules.deny) {
     if (!isAbout(rule, access, check) && !isAbout(rule, 'read', check)) continue;
     const reach = await globMayReach(absolute(glob, check.place), patternOf(rule), check.place);
@@ -71,7 +74,8 @@ export async function guardGlob(glob: string, access: Access, check: PathCheck):
 export async function permitPath(path: string, access: Access, check: PathCheck): Promise<Verdict> {
   const { rules, place } = check;
   const seen = await lookAt(path, place);
-  const guardedBy = access === 'edit' ? protectedName(seen) : undefined;
+  const guardedBy =
+    access === 'edit' ? (protectedName(seen) ?? (await protectingFolder(seen, place))) : undefined;
   for (const rule of rules.allow) {
     if (!isAbout(rule, access, check)) continue;
     // A general rule does not mean start files and settings; one that names them does.

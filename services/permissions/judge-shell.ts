@@ -1,6 +1,7 @@
 /** What rules and mode say about a shell command: each command in it is judged by itself. */
 import { repositoryDoubt } from './git-repository.ts';
 import { byRule, guardGlob, guardPath, type PathCheck, permitPath } from './judge-paths.ts';
+import { guardAbove } from './own-folder.ts';
 import { absolute, type Place } from './paths.ts';
 import type { Rule } from './rules.ts';
 import { allowsWords, guardsWords } from './shell/command-pattern.ts';
@@ -135,7 +136,36 @@ async function guardFiles(
       );
     }
   }
+  for (const { path, kind } of readBelow(command, folders)) {
+    verdicts.push(await guardAbove(path, kind, check.place));
+  }
   return strictest(verdicts);
+}
+
+/** They tell names and sizes of what lies below a folder, never what stands in it. */
+const tellsNames = new Set([
+  ...['ls', 'cd', 'pushd', 'find', 'fd', 'tree', 'stat', 'du', 'df', 'test', '[', 'realpath'],
+  ...['readlink', 'basename', 'dirname', 'mkdir', 'touch'],
+]);
+/** Without a path they search where they stand. */
+const searches = new Set(['grep', 'egrep', 'fgrep', 'zgrep', 'rg']);
+
+/** Where a command may read files that it does not name. */
+function readBelow(command: ShellCommand, folders: Folders) {
+  const program = programOf(command.words);
+  const gitSearches = command.words.some(({ text }) => /^--(no-index|untracked)$/.test(text));
+  const isOfNames = tellsNames.has(program) || (program === 'git' && !gitSearches);
+  if (command.isWrapper || isOfNames) return [];
+  const words = pathWords(command);
+  const named = words.flatMap((word) =>
+    placesOf(word, folders).map((path) => ({
+      path,
+      kind: word.kind === 'glob' ? ('glob' as const) : ('path' as const),
+    })),
+  );
+  const searchesHere = program === 'git' || (searches.has(program) && words.length === 0);
+  const stands = searchesHere && folders !== 'unknown' ? folders : [];
+  return [...named, ...stands.map((path) => ({ path, kind: 'path' as const }))];
 }
 
 const hasPathRules = ({ rules }: PathCheck) =>

@@ -9,6 +9,7 @@ import { resolve } from 'node:path';
 import type { Tool, ToolInput, Touches } from '../tools/tool.ts';
 import { type Access, byRule, guardPath, type PathCheck, permitPath } from './judge-paths.ts';
 import { judgeShell } from './judge-shell.ts';
+import type { OwnFolder } from './own-folder.ts';
 import { diskFileSystem, type FileSystem } from './paths.ts';
 import { describeProblem, namesTool, type ParsedRules, type Rule, rulesOf } from './rules.ts';
 import { loadShellParser } from './shell/parser.ts';
@@ -27,6 +28,8 @@ export interface JudgeOptions {
   readonly root?: string;
   /** Folders of the session whose files may be read unasked: results that were moved to files. */
   readonly readableFolders?: () => readonly string[];
+  /** The engine's own, which no tool reads or changes unasked. */
+  readonly own?: OwnFolder;
   readonly fileSystem?: FileSystem;
 }
 
@@ -46,10 +49,10 @@ export const createJudge =
     const rules = rulesOf(context);
     const root = options.root ?? cwd;
     const folders = [root, ...context.additionalDirectories.map((one) => resolve(root, one))];
-    const fileSystem = options.fileSystem ?? diskFileSystem;
+    const { home, own, fileSystem = diskFileSystem } = options;
     const paths: PathCheck = {
       rules,
-      place: { cwd, root, home: options.home, fileSystem, seen: new Map() },
+      place: { cwd, root, home, fileSystem, seen: new Map(), ...(own ? { own } : {}) },
       readable: [...folders, ...(options.readableFolders?.() ?? [])],
       editable: context.mode === 'acceptEdits' ? folders : [],
       tool: tool.name,

@@ -5,6 +5,7 @@
 import { lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { compileGlob } from '../tools/files/glob-match.ts';
+import type { OwnFolder } from './own-folder.ts';
 
 /** Links to links: the same limit as the kernel's. */
 const LINKS_MAX = 40;
@@ -57,6 +58,8 @@ export interface Place {
   readonly root?: string;
   readonly home: string;
   readonly fileSystem: FileSystem;
+  /** The engine's own. Absent: there is none to guard. */
+  readonly own?: OwnFolder;
   /** What was looked at for this judgement: many rules have the same folders. Not kept longer. */
   readonly seen?: Map<string, Promise<SeenPath>>;
 }
@@ -253,7 +256,7 @@ export async function globMayReach(
 }
 
 /** As bash expands it: no `**`, and a name that begins with a dot only where the dot is written. */
-function shellGlobMatches(glob: string, path: string): boolean {
+export function shellGlobMatches(glob: string, path: string): boolean {
   const [patterns, names] = [glob.replace(/\*+/g, '*').split('/'), path.split('/')];
   if (patterns.length !== names.length) return false;
   return names.every((name, index) => {

@@ -1,5 +1,7 @@
 /** For tools that search: which of the files that they find a deny rule hides. */
+import { existsSync } from 'node:fs';
 import { guardPath } from './judge-paths.ts';
+import type { OwnFolder } from './own-folder.ts';
 import { diskFileSystem, type FileSystem, placeHidden } from './paths.ts';
 import { rulesOf } from './rules.ts';
 import type { ToolPermissionContext } from './types.ts';
@@ -9,6 +11,8 @@ export interface ReadGuardOptions {
   readonly home: string;
   /** Absolute: where rules hang. Default: the folder of the call. */
   readonly root?: string;
+  /** The engine's own, part of which is hidden whatever the rules say. */
+  readonly own?: OwnFolder;
   readonly fileSystem?: FileSystem;
 }
 
@@ -18,7 +22,7 @@ export type ReadGuard = (path: string) => Promise<boolean>;
 /**
  * One guard for one search: what it has looked at it does not look at again. A call to `Grep` is
  * judged by its folder alone, so a denied file below it has to be left out here.
- * @returns `undefined` when no rule hides any file, so that a search need not ask.
+ * @returns `undefined` when nothing hides any file, so that a search need not ask.
  */
 export function createReadGuard(
   context: ToolPermissionContext,
@@ -27,10 +31,11 @@ export function createReadGuard(
 ): ReadGuard | undefined {
   const rules = rulesOf(context);
   const hidesFiles = rules.deny.some(({ tool, spec }) => tool === 'Read' && spec.kind === 'path');
-  if (!hidesFiles) return undefined;
-  const fileSystem = options.fileSystem ?? diskFileSystem;
-  const { home, root = cwd } = options;
-  const place = { cwd, root, home, fileSystem, seen: new Map() };
+  const { home, root = cwd, own, fileSystem = diskFileSystem } = options;
+  // Most have granted nothing: their searches need not ask.
+  const isOwnHidden = own?.hidden.some((folder) => existsSync(folder)) ?? false;
+  if (!hidesFiles && !isOwnHidden) return undefined;
+  const place = { cwd, root, home, fileSystem, seen: new Map(), ...(own ? { own } : {}) };
   const check = { rules, place, readable: [], editable: [] };
   return async (path) => (await guardPath(path, 'read', check)).kind !== 'deny';
 }

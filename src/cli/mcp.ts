@@ -2,8 +2,9 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { configuredServers, grantsFolder } from '../mcp-servers.ts';
+import { configuredServers } from '../mcp-servers.ts';
 import { nearMiss } from '../near-miss.ts';
+import { grantsFolder } from '../own-folder.ts';
 import { loadPlugins } from '../plugins.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
