@@ -5,8 +5,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { UNBOUNDED } from '../machines/limits.ts';
-import type { QueryState } from '../machines/state.ts';
 import { askFold, foldTokensOf } from '../services/collapse/ask-fold.ts';
 import {
   type Commit,
@@ -27,10 +25,8 @@ import { forgetNested, windowsOf } from './context-services.ts';
 import { noteCollapsed } from './request-maker.ts';
 import { bill, type Session } from './session.ts';
 import type { SessionServices } from './session-services.ts';
-import { smallModelOf } from './small-model.ts';
+import { mayPay, smallModelOf } from './small-model.ts';
 
-/** A summary may take at most this part of what is left of the budget: the work comes first. */
-const BUDGET_SHARE = 0.1;
 /** What is kept of its tokens, a summary must free at least as much again. */
 const SUMMARY_SHARE_MAX = 0.5;
 
@@ -61,25 +57,11 @@ function collapseOf(session: Session, services: SessionServices): ContextCollaps
       const { callModel } = services;
       return askFold({ segment, model, windowTokens, makeNote, signal }, { callModel, onUsage });
     },
-    mayPay: (state, segment) => mayPay(session, state, segment),
+    mayPay: ({ model }, segment) => mayPay(session, model, foldTokensOf(segment)),
     fold: (segment, summary) => fold(session, segment, summary),
     onStaged: (collapse) => transcript.note('collapse-staged', { ...collapse }),
     onCommitted: (commit) => noteCommit(session, commit),
   });
-}
-
-/** At its worst: nothing in the cache, and an answer as long as it may be. */
-function mayPay(
-  { config, spending }: Session,
-  { limits, model }: QueryState,
-  segment: Segment,
-): boolean {
-  if (limits.usdMax >= UNBOUNDED) return true;
-  const { price } = modelFacts(smallModelOf(config, model));
-  if (!price) return false;
-  const { prompt, answer } = foldTokensOf(segment);
-  const worst = (prompt * price.inputUsdPerMtok + answer * price.outputUsdPerMtok) / 1e6;
-  return worst <= (limits.usdMax - spending.usd) * BUDGET_SHARE;
 }
 
 const noteOf = (

@@ -230,12 +230,12 @@ export const windowsOf =
     return { windowTokens: Math.min(contextWindowTokens, own), outputTokensMax };
   };
 
-/** What a prompt costs at most: nothing of it is in the cache. */
+/** What a prompt costs at most: nothing of it is in the cache, and all of it is written there. */
 const worstPrices = (name: string) => {
   const { price } = modelFacts(name);
   return price
     ? {
-        inputUsdPerToken: price.inputUsdPerMtok / 1e6,
+        inputUsdPerToken: price.cacheWriteUsdPerMtok / 1e6,
         outputUsdPerToken: price.outputUsdPerMtok / 1e6,
       }
     : undefined;

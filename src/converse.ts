@@ -2,7 +2,7 @@
  * Between the model service and the chart: complete blocks and endings go through the chart, deltas
  * go around it to the host, and a host that is slow slows the stream down.
  */
-import type { MessageRef } from '../machines/state.ts';
+import type { MessageRef, QueryState } from '../machines/state.ts';
 import type { Line } from '../services/as-actor.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type { CallModel, ModelEvent, ModelRequest, Usage } from '../services/model/types.ts';
@@ -23,7 +23,7 @@ export async function converse(
   const startedAt = performance.now();
   tellStatus('requesting', scope);
   scope.system({ subtype: 'status', status: 'requesting' });
-  const request = requestOf(scope.session, state, signal);
+  const request = { ...requestOf(scope.session, state, signal), ...promptUsdOf(state) };
   const begun = new Set<string>();
   noteRequest(scope.session, state);
   explain(request, state.history.tokens, scope);
@@ -41,6 +41,10 @@ export async function converse(
     tellStatus(null, scope);
   }
 }
+
+/** As the last stage has reckoned it, from what the cache has; 0: nobody knows the price. */
+const promptUsdOf = ({ promptUsd }: QueryState): Pick<ModelRequest, 'promptUsd'> =>
+  promptUsd > 0 ? { promptUsd } : {};
 
 /** Sizes as the chart judges them. */
 function explain(

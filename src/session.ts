@@ -18,6 +18,7 @@ import {
 import { MessageLog } from '../services/message-log.ts';
 import type { LogMessage } from '../services/messages.ts';
 import { defaultModel } from '../services/model/model-table.ts';
+import { Purse } from '../services/model/purse.ts';
 import type { Usage } from '../services/model/types.ts';
 import { UsageMeter, type UsageSnapshot } from '../services/model/usage.ts';
 import type { EditingMode } from '../services/preprocess/cached-microcompact.ts';
@@ -28,11 +29,6 @@ import type { QueryEngineConfig } from './config.ts';
 import { PromptQueue } from './prompt-queue.ts';
 import { sessionHooks } from './session-hooks.ts';
 import { Watch } from './watch.ts';
-
-/** Dollars that this process has spent for a session, by whomever. */
-export interface Spending {
-  usd: number;
-}
 
 /** What the hooks of a session's begin have said, until a prompt takes it along. */
 export interface SessionStart {
@@ -103,7 +99,7 @@ export interface Session {
   /** Of all calls so far, its agents' too: none is used for two of them. */
   readonly callIds: Set<string>;
   /** One purse for the session and its agents. */
-  readonly spending: Spending;
+  readonly spending: Purse;
   /** To be read by the model at the next chance: tasks in the background that have ended. */
   readonly notices: LogMessage[];
   /** Instruction files that the conversation has, by their real paths. */
@@ -200,7 +196,7 @@ export function openSession(
     snipRequest: undefined,
     taskBudgetRemaining: undefined,
     callIds: new Set(callIdsOf(config)),
-    spending: { usd: 0 },
+    spending: new Purse(config.limits?.usdMax ?? config.maxBudgetUsd),
     notices: [],
     loadedNestedMemoryPaths: new Set(config.memoryPaths),
     discoveredSkillNames: new Set(),

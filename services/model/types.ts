@@ -50,6 +50,8 @@ export interface ModelRequest {
   readonly maxTokens: number;
   readonly querySource: QuerySource;
   readonly taskBudget?: { readonly total: number; readonly remaining?: number };
+  /** Dollars that the prompt costs, as far as is known; absent: the worst is taken. */
+  readonly promptUsd?: number;
   /** The API may leave old results out of the prompt. */
   readonly contextEdit?: ContextEdit;
   readonly signal: AbortSignal;
