@@ -3,12 +3,15 @@
  * waits for it, and nothing that goes wrong in it is more than a collapse that is not there.
  */
 import type { QueryState } from '../../machines/state.ts';
+import { bareUuid } from '../preprocess/revise.ts';
 import type { FoldAnswer } from './ask-fold.ts';
 import type { Collapse } from './record.ts';
 import type { Segment } from './segments.ts';
 
 /** In a row, in one session: a model that cannot do it is not paid for trying. */
 const FAILURES_MAX = 3;
+/** Of one portion: what cannot be said in fewer words stays word for word. */
+const REFUSALS_MAX = 2;
 /** A summary that takes longer is a request that hangs. */
 const FOLD_MS = 120_000;
 
@@ -17,7 +20,10 @@ export interface StagingDeps {
   readonly ask: (state: QueryState, segment: Segment, signal: AbortSignal) => Promise<FoldAnswer>;
   /** The whole price of it, at its worst, is left in the budget. */
   readonly mayPay: (state: QueryState, segment: Segment) => boolean;
-  /** Keeps the originals at hand, and words the note. *Contract:* never throws. */
+  /**
+   * Keeps the originals at hand, and words the note. `undefined`: the summary is hardly shorter.
+   * *Contract:* never throws.
+   */
   readonly fold: (segment: Segment, summary: string) => Promise<Collapse | undefined>;
   readonly onStaged: (collapse: Collapse) => void;
   /** Work that the end of the query ends, and whose last words it waits for. */
@@ -36,55 +42,79 @@ export interface Staging {
   wake(state: QueryState): void;
 }
 
-/** Three failures in a row stop it for the session. */
+/** What came of one portion. */
+type Outcome =
+  | { readonly type: 'staged' | 'unpaid' }
+  /** The fault of the model, or of a server. */
+  | { readonly type: 'failed'; readonly reason: string }
+  /** Nobody's: there is not less to say of it. */
+  | { readonly type: 'refused' };
+
+/** The same portion, also when the past was looked at anew in between. */
+const nameOf = ({ messages }: Segment): string =>
+  `${bareUuid(messages[0]?.uuid ?? '')} ${messages.length}`;
+
+/** Three failures in a row stop it for the session; a portion is given up by itself. */
 export function createStaging(deps: StagingDeps): Staging {
   let waiting: Segment[] = [];
   let current: Segment | undefined;
   let failures = 0;
+  let isAtWork = false;
+  const refusals = new Map<string, number>();
+  const refusalsOf = (segment: Segment) => refusals.get(nameOf(segment)) ?? 0;
 
-  /** @returns why there is no collapse of it. A bug on the way is a reason, too: nobody waits. */
+  /** A bug on the way is a failure, too: nobody waits. */
   const stage = async (
     state: QueryState,
     segment: Segment,
     signal: AbortSignal,
-  ): Promise<string | undefined> => {
+  ): Promise<Outcome> => {
     try {
+      if (!deps.mayPay(state, segment)) return { type: 'unpaid' };
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(FOLD_MS)]);
       const answer = await deps.ask(state, segment, bounded);
-      if (!answer.ok) return answer.reason;
+      if (!answer.ok) return { type: 'failed', reason: answer.reason };
       const collapse = await deps.fold(segment, answer.summary);
-      if (!collapse) return 'the summary was hardly shorter than what it stands for';
+      if (!collapse) return { type: 'refused' };
       deps.onStaged(collapse);
-      return undefined;
+      return { type: 'staged' };
     } catch (error) {
-      return String(error);
+      return { type: 'failed', reason: String(error) };
     }
+  };
+
+  /** @returns whether the next one may follow at once; else the next iteration goes on. */
+  const settle = (segment: Segment, outcome: Outcome, isOver: boolean): boolean => {
+    if (outcome.type === 'staged') {
+      failures = 0;
+      return true;
+    }
+    if (outcome.type === 'refused') {
+      failures = 0;
+      refusals.set(nameOf(segment), refusalsOf(segment) + 1);
+      if (refusalsOf(segment) >= REFUSALS_MAX) return true;
+    }
+    waiting.unshift(segment);
+    if (outcome.type !== 'failed' || isOver) return false; // the query is over: nobody has failed
+    failures += 1;
+    if (failures === FAILURES_MAX) deps.onGivenUp(outcome.reason);
+    return false;
   };
 
   const work = async (state: QueryState, signal: AbortSignal) => {
     while (failures < FAILURES_MAX && !signal.aborted) {
-      const segment = waiting[0];
-      if (!segment || !deps.mayPay(state, segment)) return;
-      waiting.shift();
+      const segment = waiting.shift();
+      if (!segment) return;
       current = segment;
-      const failure = await stage(state, segment, signal);
+      const outcome = await stage(state, segment, signal);
       current = undefined;
-      if (failure === undefined) {
-        failures = 0;
-        continue;
-      }
-      waiting.unshift(segment);
-      if (signal.aborted) return; // the query is over: nobody has failed
-      failures += 1;
-      if (failures === FAILURES_MAX) deps.onGivenUp(failure);
-      return; // the next iteration tries again
+      if (!settle(segment, outcome, signal.aborted)) return;
     }
   };
 
-  let isAtWork = false;
   return {
     add: (segments) => {
-      waiting.push(...segments);
+      waiting.push(...segments.filter((segment) => refusalsOf(segment) < REFUSALS_MAX));
     },
     forget: () => {
       waiting = [];
@@ -96,8 +126,13 @@ export function createStaging(deps: StagingDeps): Staging {
       if (isAtWork || waiting.length === 0 || failures >= FAILURES_MAX) return;
       deps.beside(async (signal) => {
         isAtWork = true; // not before: a query that has ended begins nothing any more
-        await work(state, signal);
-        isAtWork = false;
+        try {
+          await work(state, signal);
+        } catch {
+          // Whoever is told of the end has thrown: nobody is left to tell.
+        } finally {
+          isAtWork = false;
+        }
       });
     },
   };
