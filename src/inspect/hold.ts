@@ -10,6 +10,7 @@
  */
 import type { AnyMachineSnapshot } from 'xstate';
 import type { Clock, HeldQuery, QueryHold } from '../query-hold.ts';
+import { activeNodes } from '../xstate-inside.ts';
 import { PausableClock } from './pausable-clock.ts';
 import type { ControlState, Held } from './protocol.ts';
 import { type Foreseen, foresee } from './xstate-steps.ts';
@@ -230,7 +231,7 @@ export class Hold implements QueryHold {
   }
 
   #active({ actor }: Query): readonly string[] {
-    return actor?.getSnapshot()._nodes.map(({ id }) => id) ?? [];
+    return actor ? activeNodes(actor.getSnapshot()).map(({ id }) => id) : [];
   }
 
   #hold({ id: instance }: Query, before: string | null): void {

@@ -44,11 +44,15 @@ export interface InspectorOptions {
    * `close`.
    */
   readonly keepAlive?: boolean;
-  /** Default: false. The page may hold, step and go on: the run waits for whoever looks. */
+  /**
+   * Default: false. The page may hold, step and go on: the run waits for whoever looks, and the
+   * process with it. The chart's timers run on a clock that can stand still, also in place of a
+   * `deps.clock` of yours; deadlines of tools, hooks and streams run on.
+   */
   readonly hold?: boolean;
   /**
-   * With `hold`: the page was closed while a run was held, and for so long it is waited for, ms.
-   * Then the run goes on. Default: 10,000.
+   * With `hold`: so long a run that is held waits for a page, ms, when none is open. Then it goes on,
+   * and breakpoints are gone. Default: 10,000.
    */
   readonly aloneMs?: number;
   /** Default: false. The page may send events to the machines. */
@@ -89,11 +93,11 @@ export interface Inspector {
   recording(): AsyncGenerator<string, void, unknown>;
   /** The run so far, as one file that shows itself. */
   html(): Promise<string>;
-  /** Idempotent. What is held goes on. */
+  /** Idempotent. What is held goes on; engines and actors are let go, and nothing holds them. */
   close(): Promise<void>;
 }
 
-/** The page was closed while a run was held: so long it waits for it to come back. */
+/** A run is held and no page is open: so long it waits for one. */
 const ALONE_MS = 10_000;
 
 /**
@@ -122,7 +126,13 @@ export async function startInspector(
     secrets: secretsIn(environment),
   });
   const control: Control = { hold: options.hold ?? false, send: options.send ?? false };
-  const hold = control.hold ? holdOf(run, () => server) : undefined;
+  // Who has left, or never came, cannot let go: a run must not wait for a page that is closed.
+  const onAlone = () => {
+    setTimeout(() => {
+      if (!server.isWatched) hold?.abandon();
+    }, options.aloneMs ?? ALONE_MS).unref();
+  };
+  const hold = control.hold ? holdOf(run, () => server, onAlone) : undefined;
   const bridge = options.v4?.({
     redact: redacter(redact, () => run.note('warning', 'the redact function threw')),
     ...{ scrub: run.scrub, allowSend: control.send },
@@ -130,9 +140,7 @@ export async function startInspector(
   const server: InspectorServer = new InspectorServer({
     ...{ run, port: options.port ?? 0, keepsAlive: options.keepAlive ?? false },
     upgradeOrigins: options.v4Origins ?? [],
-    ...(control.hold || control.send
-      ? { control: controlOf(run, hold, control, () => server, options.aloneMs ?? ALONE_MS) }
-      : {}),
+    ...(control.hold || control.send ? { control: controlOf(run, hold, control, onAlone) } : {}),
     ...(options.coverage === undefined ? {} : { coverage: coverageIn(options.coverage) }),
     ...(bridge
       ? { onUpgrade: (request, socket, head) => bridge.connect(request, socket, head) }
@@ -143,11 +151,20 @@ export async function startInspector(
     run.inspect(event);
     bridge?.inspect(event);
   };
+  const leaves = new Set<() => void>();
+  /** Lets go once: by itself, or with the inspector. */
+  const letsGo = (leave: () => void) => {
+    const once = () => {
+      if (leaves.delete(once)) leave();
+    };
+    leaves.add(once);
+    return once;
+  };
   const attach = (one: InspectedEngine | AnyActorRef) =>
-    isEngine(one) ? attachEngine(one, run, hold, bridge) : attachActor(one, run, inspect);
+    letsGo(isEngine(one) ? attachEngine(one, run, hold, bridge) : attachActor(one, run, inspect));
   if (target) {
     attach(target);
-    endWith(target, run);
+    letsGo(endWith(target, run));
   }
   let closing: Promise<void> | undefined;
   return {
@@ -155,7 +172,8 @@ export async function startInspector(
     recording: () => recordingOf(run),
     html: () => exportedHtml(run),
     close: () => {
-      hold?.go();
+      for (const leave of [...leaves]) leave();
+      hold?.abandon();
       bridge?.close();
       closing ??= server.close();
       return closing;
@@ -211,15 +229,15 @@ function attachEngine(
 }
 
 /** A page is told when what it was opened for is over. */
-function endWith(target: InspectedEngine | AnyActorRef, run: LiveRun): void {
+function endWith(target: InspectedEngine | AnyActorRef, run: LiveRun): () => void {
   if (isEngine(target)) {
-    target.observe(({ type }) => {
+    return target.observe(({ type }) => {
       if (type === 'engine.closed') run.end();
     });
-    return;
   }
   const end = () => run.end();
-  target.subscribe({ error: end, complete: end });
+  const told = target.subscribe({ error: end, complete: end });
+  return () => told.unsubscribe();
 }
 
 function attachActor(
@@ -232,12 +250,13 @@ function attachActor(
   return () => seen.unsubscribe();
 }
 
-function holdOf(run: LiveRun, server: () => InspectorServer): Hold {
+function holdOf(run: LiveRun, server: () => InspectorServer, onAlone: () => void): Hold {
   const hold: Hold = new Hold({
     onChange: () => server().tellControl(hold.state),
     onHeld: (instance, before) => {
       run.control('held', before ?? '', instance);
       run.hold(true);
+      if (!server().isWatched) onAlone();
     },
     onGone: () => {
       run.hold(false);
@@ -247,24 +266,12 @@ function holdOf(run: LiveRun, server: () => InspectorServer): Hold {
   return hold;
 }
 
-function controlOf(
-  run: LiveRun,
-  hold: Hold | undefined,
-  allowed: Control,
-  server: () => InspectorServer,
-  aloneMs: number,
-) {
+function controlOf(run: LiveRun, hold: Hold | undefined, allowed: Control, onAlone: () => void) {
   return {
-    allowed,
+    ...{ allowed, onAlone },
     state: () => hold?.state ?? { breakpoints: [], held: null },
     obey: (body: string) => obey(body, { run, hold, control: allowed }),
     sendable: (instance: string) => sendable(instance, run),
-    // Who has left cannot let go: a run must not wait for a page that was closed.
-    onAlone: () => {
-      setTimeout(() => {
-        if (!server().isWatched) hold?.go();
-      }, aloneMs).unref();
-    },
   };
 }
 

@@ -29,6 +29,9 @@ async function addressOf(run: CliProcess): Promise<string> {
   });
 }
 
+/** Long enough for a process that has nothing to do to be over. */
+const nextTurns = () => new Promise((resolve) => setTimeout(() => resolve('it lives'), 1_000));
+
 it('says where to look; a page that stays open hears the end and keeps nobody alive', async () => {
   box = await openCliBox({
     replies: [callTool('Bash', { command: 'sleep 1' }), say('all is well')],
@@ -42,6 +45,37 @@ it('says where to look; a page that stays open hears the end and keeps nobody al
   await page.ended;
   expect(page.all('message').at(-1)).toMatchObject({ effect: 'ends' });
   expect(page.all('instance').at(-1)).toMatchObject({ status: 'done', reason: 'completed' });
+  page.close();
+}, 40_000);
+
+it('a run that is held lives, however little is left to do, and ends when it is let go', async () => {
+  box = await openCliBox({
+    replies: [callTool('Bash', { command: 'sleep 2' }), say('all is well')],
+  });
+  const args = ['--inspect', '--inspect-control', '-p', 'do it', '--dangerously-skip-permissions'];
+  const run = box.start(args);
+  const url = await addressOf(run);
+  const page = openPage(url);
+  run.end('');
+  const { origin, pathname } = new URL(url);
+  const command = async (what: 'hold' | 'go') => {
+    const answer = await fetch(`${url}command`, {
+      method: 'POST',
+      headers: {
+        ...{ origin, 'content-type': 'application/json', connection: 'close' },
+        'x-inspector-token': pathname.split('/')[1] ?? '',
+      },
+      body: JSON.stringify({ do: what }),
+    });
+    expect(await answer.json()).toEqual({ ok: true });
+  };
+  await page.until(() => page.all('service').some(({ name }) => name === 'toolExecutor'));
+  await command('hold');
+  // The command has ended, its answer waits to be heard, and nothing else is under way.
+  await page.until(() => (page.controls.at(-1)?.held?.waiting.length ?? 0) > 0);
+  expect(await Promise.race([run.ended, nextTurns()])).toBe('it lives');
+  await command('go');
+  expect(await run.ended).toMatchObject({ code: 0, stdout: 'all is well\n' });
   page.close();
 }, 40_000);
 

@@ -205,6 +205,71 @@ describe('a breakpoint', () => {
     });
   });
 
+  it('outlives no page: what is hit when nobody is there goes on, and is not hit again', async () => {
+    await tell({
+      script: { replies: [say('one'), say('two'), say('three')] },
+      begin: async (engine) => {
+        await begin(engine, { aloneMs: 50 });
+        expect(await endOf(engine)).toBe('completed');
+        await page.until(() => page.all('step').length > 0);
+        await command({ do: 'break', state: 'query.sampling.streaming', on: true });
+        page.close();
+        expect(await endOf(engine)).toBe('completed');
+        page = openPage(inspector.url);
+        const { state } = await page.hello();
+        expect(state).toEqual({ breakpoints: [], held: null });
+        expect(await endOf(engine)).toBe('completed');
+      },
+      except: ['view', 'usage', 'stands', 'meter'],
+    });
+  });
+
+  it('holds nothing after `close`: the engine is let go', async () => {
+    await tell({
+      script: { replies: [say('one'), say('two')] },
+      begin: async (engine) => {
+        await begin(engine);
+        expect(await endOf(engine)).toBe('completed');
+        await page.until(() => page.all('step').length > 0);
+        await command({ do: 'break', state: 'query.sampling.streaming', on: true });
+        await inspector.close();
+        let lines = 0;
+        for await (const _ of inspector.recording()) lines += 1;
+        expect(await endOf(engine)).toBe('completed');
+        let later = 0;
+        for await (const _ of inspector.recording()) later += 1;
+        expect(later).toBe(lines); // its observers are gone, too
+      },
+      except: ['view', 'usage', 'stands', 'meter'],
+    });
+  });
+
+  it('what waits is heard in its order when it goes on, and looked at one by one', async () => {
+    await tell({
+      script: { replies: [callTool('Bash', { command: 'true' }), say('done')] },
+      begin: async (engine) => {
+        await begin(engine);
+        await command({ do: 'hold' });
+        const talking = endOf(engine);
+        await isHeld();
+        await command({ do: 'step' });
+        await page.until(() => page.all('step').length > 0);
+        await command({ do: 'break', state: 'query.toolRun', on: true });
+        await command({ do: 'go' });
+        await page.until(() => heldNow()?.before === 'query.toolRun');
+        await page.until(() => (heldNow()?.waiting.length ?? 0) > 1);
+        const waiting = (heldNow()?.waiting ?? []).filter((what) => !what.startsWith('start '));
+        await command({ do: 'break', state: 'query.toolRun', on: false });
+        const before = page.all('step').length;
+        await command({ do: 'go' });
+        expect(await talking).toBe('completed');
+        const heard = page.all('step').slice(before);
+        expect(heard.slice(0, waiting.length).map(({ event }) => event)).toEqual(waiting);
+      },
+      except: ['view', 'usage', 'stands', 'meter'],
+    });
+  });
+
   it('nobody may hold what was not opened for it', async () => {
     await tell({
       script: { replies: [say('done')] },
