@@ -105,15 +105,15 @@ export class QueryEngine {
 
   /** @throws UsageError: nobody opens the bypass that was not made available at the start. */
   setPermissionMode(mode: PermissionMode): void {
-    const { getAppState, setAppState } = this.#state.config;
-    const { isBypassAvailable } = getAppState().toolPermissionContext;
+    const { config } = this.#state;
+    const { isBypassAvailable } = config.getAppState().toolPermissionContext;
     if (mode === 'bypassPermissions' && !isBypassAvailable) {
       throw new UsageError(
         'bypassPermissions was not made available at the start: allowDangerouslySkipPermissions, ' +
           'or --allow-dangerously-skip-permissions',
       );
     }
-    setAppState((previous) => ({
+    config.setAppState((previous) => ({
       ...previous,
       toolPermissionContext: { ...previous.toolPermissionContext, mode },
     }));
