@@ -3,21 +3,27 @@
  * exported goes through here as text, so that no way around it can be forgotten.
  */
 
-/** Where a value is known to be secret by its name. Also inside of JSON that stands in a text. */
-const NAMED =
-  /((?:\\?"|\b)(?:authorization|proxy-authorization|x-api-key|[\w-]*api[_-]?key|[\w-]*auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret|secret[_-]?access[_-]?key|password|passwd|set-cookie|cookie)\\?"\s*:\s*\\?")(?:\\\\.|[^"\\])+/gi;
+/**
+ * A field with a text, also of JSON that stands in a text of JSON, and so on: then its quotes have 1,
+ * 3, 7 … backslashes. Everything is bounded: a search must not take longer than the text is long.
+ */
+const FIELD = /(\\{0,31})"([\w .-]{1,80})\1"\s{0,8}:\s{0,8}\1"/g;
+/** Names whose values are secret, without what stands between their words. */
+const SECRET_NAME =
+  /(?:apikey|token|secret|secretkey|accesskey|privatekey|signingkey|encryptionkey|password|passwd|passphrase|authorization|cookie|credentials?)$/;
 /** In the way of shells and of headers: `ANTHROPIC_API_KEY=…`, `Authorization: Bearer …`. */
 const ASSIGNED =
   /\b([A-Z0-9_]*(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|SECRET|PASSWORD|PRIVATE_KEY)\s*=\s*(?:\\"|')?)[^\s"'\\,;]{6,}/g;
 const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/g;
 /** Secrets that are known by their own form. */
 const FORMED =
-  /\b(?:sk-(?:ant|proj|live|test)?[-_A-Za-z0-9]{16,}|gh[opusr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})/g;
+  /(?:\b(?:sk-(?:ant|proj|live|test)?[-_A-Za-z0-9]{16,}|gh[opusr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})|(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})/g;
+/** Also one that was cut, so that its end is missing. */
 const PRIVATE_KEY =
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\.|[^"\\-]|-(?!----END))*-----END [A-Z ]*PRIVATE KEY-----/g;
+  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[\w+/=:,.\s]|\\[\\nrt]|-(?!----(?:END|BEGIN)))*(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g;
 /** One look decides whether any of the others can find something. */
 const HINT =
-  /authorization|api[_-]?key|token|secret|passw|cookie|bearer|basic |sk-|gh[opusr]_|github_pat|xox[abprs]-|AKIA|AIza|eyJ|PRIVATE KEY/i;
+  /authorization|api[ ._-]?key|token|secret|passw|passphrase|credential|access[ ._-]?key|(?:signing|encryption|private)[ ._-]?key|cookie|bearer|basic |sk-|gh[opusr]_|github_pat|xox[abprs]-|AKIA|AIza|eyJ|PRIVATE KEY/i;
 
 const GONE = '[redacted]';
 /** Shorter values are words. */
@@ -35,13 +41,63 @@ export function scrubber(secrets: readonly string[] = []): Scrub {
     let text = json;
     for (const form of forms) if (text.includes(form)) text = text.replaceAll(form, GONE);
     if (!HINT.test(text)) return text;
-    return text
-      .replace(NAMED, `$1${GONE}`)
+    return withoutNamed(text)
       .replace(PRIVATE_KEY, GONE)
       .replace(ASSIGNED, `$1${GONE}`)
       .replace(BEARER, `$1 ${GONE}`)
       .replace(FORMED, GONE);
   };
+}
+
+/** Texts in fields whose names say that they are secret, whatever is in them. */
+function withoutNamed(json: string): string {
+  const kept: string[] = [];
+  let from = 0;
+  FIELD.lastIndex = 0;
+  for (let field = FIELD.exec(json); field; field = FIELD.exec(json)) {
+    const [, escape = '', name = ''] = field;
+    if (!SECRET_NAME.test(name.toLowerCase().replace(/[ ._-]/g, ''))) {
+      FIELD.lastIndex -= escape.length + 1; // its value may be the name of the next one
+      continue;
+    }
+    const end = endOfText(json, FIELD.lastIndex, escape.length);
+    if (end > FIELD.lastIndex) kept.push(json.slice(from, FIELD.lastIndex), GONE);
+    else kept.push(json.slice(from, end));
+    from = end;
+    FIELD.lastIndex = end;
+  }
+  kept.push(json.slice(from));
+  return kept.join('');
+}
+
+/**
+ * Where a text ends that begins at `from`: at its own quote, or, when it was cut, at that of the
+ * text around it. Quotes inside of it have more backslashes.
+ * @param escapes backslashes before its own quote.
+ */
+function endOfText(json: string, from: number, escapes: number): number {
+  for (let quote = json.indexOf('"', from); quote >= 0; quote = json.indexOf('"', quote + 1)) {
+    let before = 0;
+    while (quote - before > from && json[quote - before - 1] === '\\') before += 1;
+    if (isEnd(before, escapes)) return quote - quoteEscapes(before, escapes);
+  }
+  return json.length;
+}
+
+/** A backslash of the text is two of the text around it: what is left of an odd number escapes. */
+function isEnd(before: number, escapes: number): boolean {
+  let [left, deep] = [before, escapes];
+  while (deep > 0 && left % 2 === 1) [left, deep] = [(left - 1) / 2, (deep - 1) / 2];
+  return left % 2 === 0;
+}
+
+/** Backslashes that belong to the quote, and not to the text before it. */
+function quoteEscapes(before: number, escapes: number): number {
+  let [left, deep, own] = [before, escapes, 0];
+  while (deep > 0 && left % 2 === 1) {
+    [left, deep, own] = [(left - 1) / 2, (deep - 1) / 2, 2 * own + 1];
+  }
+  return own;
 }
 
 /** Values of variables whose names say that they are secret. */
@@ -53,8 +109,14 @@ export function secretsIn(
   );
 }
 
+/** A host's redaction of a text. What is no text any more is hidden. */
+export function redactedText(redact: (value: unknown) => unknown, text: string): string {
+  const clean = redact(text);
+  return typeof clean === 'string' ? clean : GONE;
+}
+
 /**
- * A host's own redaction, for objects. Memoised by reference: the same part must become the same
+ * A host's own redaction, for objects and texts. Objects are memoised by reference: the same part must become the same
  * part, or a diff by reference would see everything as changed. What it throws hides the value.
  */
 export function redacter(redact: ((value: unknown) => unknown) | undefined, onError: () => void) {

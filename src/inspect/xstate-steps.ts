@@ -1,17 +1,16 @@
 /**
- * From what XState 5 tells an inspector to steps, services and deadlines. Nothing else knows the
- * names of its inspection events, nor the two fields (`_transitions`, `_nodes`) that say which
- * edges were taken and where the machine stands: `xstate` is pinned, and a contract test looks.
+ * From what XState 5 tells an inspector to steps, services and deadlines. Nothing else here knows
+ * the names of its inspection events; the fields that it keeps to itself are in `xstate-inside.ts`.
  */
-import {
-  type AnyActorRef,
-  type AnyMachineSnapshot,
-  type AnyStateMachine,
-  type AnyStateNode,
-  type AnyTransitionDefinition,
-  createEmptyActor,
-  type InspectionEvent,
+import type {
+  AnyActorRef,
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  AnyStateNode,
+  AnyTransitionDefinition,
+  InspectionEvent,
 } from 'xstate';
+import { activeNodes, inertScope, transitionsIn } from '../xstate-inside.ts';
 import { shownChanges } from './changes.ts';
 import { chartOf, edgeIdOf, nameOf, reasonOf } from './chart-of.ts';
 import { bytesOf, type Contexts, type StepRaw, sizeOf } from './contexts.ts';
@@ -97,7 +96,7 @@ export class StepRecorder {
         else if (event.event.type === 'xstate.init') this.#beginService(ref);
         return;
       case '@xstate.microstep':
-        if (instance) notePath(instance, event._transitions, event.snapshot as AnyMachineSnapshot);
+        if (instance) notePath(instance, event);
         return;
       case '@xstate.action':
         if (instance) this.#act(instance, event.action);
@@ -197,7 +196,7 @@ export class StepRecorder {
     const { edges, actions, entry, steps } = instance;
     const { contexts, redact } = this.#sink;
     const isFirst = steps === 0;
-    const nodes = snapshot._nodes ?? [];
+    const nodes = activeNodes(snapshot);
     const before = isFirst ? [] : leavesOf(instance.nodes);
     const context = redact(snapshot.context ?? snapshot);
     const noted = contexts.note(entry.instance, context);
@@ -383,14 +382,13 @@ function takenEdge(transition: AnyTransitionDefinition): TakenEdge {
 
 function notePath(
   instance: Instance,
-  transitions: readonly AnyTransitionDefinition[],
-  snapshot: AnyMachineSnapshot,
+  event: InspectionEvent & { readonly type: '@xstate.microstep' },
 ): void {
   const before = instance.nodes;
-  const after = snapshot._nodes;
+  const after = activeNodes(event.snapshot as AnyMachineSnapshot);
   const { actions } = instance;
   for (const node of before) if (!after.includes(node)) actions.push(...node.exit.map(nameOf));
-  for (const transition of transitions) {
+  for (const transition of transitionsIn(event)) {
     instance.edges.push(takenEdge(transition));
     actions.push(...transition.actions.map(nameOf));
   }
@@ -445,12 +443,12 @@ export interface Foreseen {
 export function foresee(snapshot: AnyMachineSnapshot, event: { readonly type: string }): Foreseen {
   const edges: string[] = [];
   const enters = new Set<string>();
-  let before = snapshot._nodes;
+  let before = activeNodes(snapshot);
   const machine = snapshot.machine as AnyStateMachine;
   const seen = (inspected: InspectionEvent) => {
     if (inspected.type !== '@xstate.microstep') return;
-    const after = (inspected.snapshot as AnyMachineSnapshot)._nodes;
-    for (const transition of inspected._transitions) {
+    const after = activeNodes(inspected.snapshot as AnyMachineSnapshot);
+    for (const transition of transitionsIn(inspected)) {
       edges.push(edgeIdOf(transition));
       for (const target of transition.target ?? []) enters.add(target.id);
     }
@@ -458,20 +456,7 @@ export function foresee(snapshot: AnyMachineSnapshot, event: { readonly type: st
     before = after;
   };
   const after = machine.transition(snapshot, event, inertScope(seen)) as AnyMachineSnapshot;
-  return { edges, enters: [...enters], to: leavesOf(after._nodes) };
-}
-
-/** XState's own for pure transitions is not exported: nothing is run, nothing is sent. */
-function inertScope(onInspect: (event: InspectionEvent) => void) {
-  const empty = createEmptyActor();
-  const nothing = () => {};
-  const system = Object.assign(Object.create(empty.system as object), {
-    _sendInspectionEvent: onInspect,
-  });
-  return {
-    ...{ self: empty, logger: nothing, id: '', sessionId: 'x', defer: nothing },
-    ...{ stopChild: nothing, emit: nothing, actionExecutor: nothing, system },
-  } as unknown as Parameters<AnyStateMachine['transition']>[2];
+  return { edges, enters: [...enters], to: leavesOf(activeNodes(after)) };
 }
 
 /** Events of the machine's own alphabet, without XState's. */

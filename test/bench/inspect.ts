@@ -7,7 +7,7 @@ import { request } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { assign, createActor, setup } from 'xstate';
+import { assign, createActor, type InspectionEvent, setup } from 'xstate';
 import { LiveRun } from '../../src/inspect/live-run.ts';
 import { startInspector } from '../../src/inspect/start-inspector.ts';
 
@@ -99,12 +99,12 @@ const best = async (make: () => Promise<{ cpuMs: number; bytes: number }>) => {
 const bare = await best(() => run({}));
 const recorded = await best(() => {
   const live = new LiveRun({ title: 'bench' });
-  return run({ inspect: (event: never) => live.inspect(event) });
+  return run({ inspect: (event: InspectionEvent) => live.inspect(event) });
 });
 
 const before = heapMb();
 const kept = new LiveRun({ title: 'bench' });
-await run({ inspect: (event: never) => kept.inspect(event) });
+await run({ inspect: (event: InspectionEvent) => kept.inspect(event) });
 const heldMb = heapMb() - before;
 
 const inspector = await startInspector(undefined, { environment: {} });
