@@ -28,8 +28,18 @@ interface Known {
   readonly head: string;
   readonly ids: Set<string>;
   readonly totals: MediaTotals;
+  /** Of its last answer: in a request, what comes of the same answer later stands in this part. */
+  readonly apiId: string | undefined;
 }
-const nothingKnown = (): Known => ({ head: '', ids: new Set(), totals: noMedia });
+const nothingKnown = (): Known => ({
+  head: '',
+  ids: new Set(),
+  totals: noMedia,
+  apiId: undefined,
+});
+
+const lastAnswerOf = (messages: readonly LogMessage[]): LogMessage | undefined =>
+  messages.findLast(({ role }) => role === 'assistant');
 
 /** Rewrites only what must be: a repair at the end is appended, so that the prompt cache holds. */
 const storeRepaired = (
@@ -67,8 +77,11 @@ export function createLegalize(deps: LegalizeDeps): Stage {
   /** @returns the messages that are not known to be legal, and what is known of the rest. */
   const split = (head: string) => {
     const fresh = log.since(known.head, head);
+    const reachesBack = fresh.some(({ apiId }) => apiId !== undefined && apiId === known.apiId);
     const isOn =
-      log.depthOf(known.head) > 0 && log.depthOf(known.head) + fresh.length === log.depthOf(head);
+      log.depthOf(known.head) > 0 &&
+      log.depthOf(known.head) + fresh.length === log.depthOf(head) &&
+      !reachesBack;
     return isOn ? { base: known, fresh } : { base: nothingKnown(), fresh: log.at(head) };
   };
 
@@ -93,7 +106,9 @@ export function createLegalize(deps: LegalizeDeps): Stage {
     // A paused answer is not at its end: what follows may complete it, so it is looked at again.
     if (!isPaused) {
       for (const id of part.ids) base.ids.add(id);
-      known = { head: history.head, ids: base.ids, totals };
+      const answer = lastAnswerOf(part.messages);
+      const apiId = answer ? answer.apiId : base.apiId;
+      known = { head: history.head, ids: base.ids, totals, apiId };
     }
     if (repairs.length > 0) {
       counter.noteRewrite(state.history.head, history.head);

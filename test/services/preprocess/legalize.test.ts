@@ -77,6 +77,21 @@ describe('legalize', () => {
     );
   });
 
+  it('an answer that goes on after a repair is looked at as a whole', async () => {
+    const { log, run } = setup();
+    const said = (apiId: string | undefined, ...content: LogMessage['content']) => {
+      const { apiId: _, ...message } = assistant('m1', 'x');
+      return { ...message, content, ...(apiId === undefined ? {} : { apiId }) };
+    };
+    const first = await run(add(log, emptyHistory, [user('go'), assistant('m1', 'half')]));
+    const search = { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} };
+    const found = { type: 'web_search_tool_result', tool_use_id: 's1', content: [] };
+    const { history } = await run(
+      add(log, first.history, [said('m1', search), said(undefined, found), user('and?')]),
+    );
+    expect(violationsOf(log.at(history.head))).toEqual([]);
+  });
+
   it('tells what it repaired; the broken history stays in the log', async () => {
     const { log, run, words } = setup();
     const broken = add(log, emptyHistory, [user('go'), call('m1', 'a'), user('more')]);
