@@ -13,14 +13,14 @@ const SECRET_NAME =
   /(?:apikey|token|secret|secretkey|accesskey|privatekey|signingkey|encryptionkey|password|passwd|passphrase|authorization|cookie|credentials?)$/;
 /** In the way of shells and of headers: `ANTHROPIC_API_KEY=…`, `Authorization: Bearer …`. */
 const ASSIGNED =
-  /\b([A-Z0-9_]*(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|SECRET|PASSWORD|PRIVATE_KEY)\s*=\s*(?:\\"|')?)[^\s"'\\,;]{6,}/g;
-const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/g;
+  /\b([A-Z0-9_]{0,80}(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|SECRET|PASSWORD|PRIVATE_KEY)\s{0,8}=\s{0,8}(?:\\"|')?)[^\s"'\\,;]{6,16384}/g;
+const BEARER = /\b(Bearer|Basic)\s{1,8}[A-Za-z0-9._~+/=-]{8,16384}/g;
 /** Secrets that are known by their own form. */
 const FORMED =
-  /(?:\b(?:sk-(?:ant|proj|live|test)?[-_A-Za-z0-9]{16,}|gh[opusr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})|(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,})/g;
+  /(?:\b(?:sk-(?:ant|proj|live|test)?[-_A-Za-z0-9]{16,16384}|gh[opusr]_[A-Za-z0-9]{30,16384}|github_pat_[A-Za-z0-9_]{40,16384}|xox[abprs]-[A-Za-z0-9-]{10,16384}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})|(?<![\w-])eyJ[\w-]{10,16384}\.[\w-]{10,16384}\.[\w-]{10,16384})/g;
 /** Also one that was cut, so that its end is missing. */
 const PRIVATE_KEY =
-  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[\w+/=:,.\s]|\\[\\nrt]|-(?!----(?:END|BEGIN)))*(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g;
+  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[\w+/=:,.\s]|\\[\\nrt]|-(?!----(?:END|BEGIN))){0,65536}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g;
 /** One look decides whether any of the others can find something. */
 const HINT =
   /authorization|api[ ._-]?key|token|secret|passw|passphrase|credential|access[ ._-]?key|(?:signing|encryption|private)[ ._-]?key|cookie|bearer|basic |sk-|gh[opusr]_|github_pat|xox[abprs]-|AKIA|AIza|eyJ|PRIVATE KEY/i;
@@ -55,12 +55,12 @@ function withoutNamed(json: string): string {
   let from = 0;
   FIELD.lastIndex = 0;
   for (let field = FIELD.exec(json); field; field = FIELD.exec(json)) {
-    const [, escape = '', name = ''] = field;
+    const [, quoted = '', name = ''] = field;
     if (!SECRET_NAME.test(name.toLowerCase().replace(/[ ._-]/g, ''))) {
-      FIELD.lastIndex -= escape.length + 1; // its value may be the name of the next one
+      FIELD.lastIndex -= quoted.length + 1; // its value may be the name of the next one
       continue;
     }
-    const end = endOfText(json, FIELD.lastIndex, escape.length);
+    const end = endOfText(json, FIELD.lastIndex, quoted.length);
     if (end > FIELD.lastIndex) kept.push(json.slice(from, FIELD.lastIndex), GONE);
     else kept.push(json.slice(from, end));
     from = end;

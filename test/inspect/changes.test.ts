@@ -179,6 +179,52 @@ describe('secrets', () => {
       }
     });
   }
+  it('a password is taken out, whatever is in it and however deep its JSON lies in texts', () => {
+    const names = ['password', 'client_secret', 'token', 'privateKey', 'Authorization', 'api-key'];
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.stringMatching(/^["\\\\\n a-]*$/)),
+        fc.constantFrom(...names),
+        fc.nat({ max: 3 }),
+        fc.string(),
+        (password, name, depth, after) => {
+          // nothing in front of it, nothing behind: what is left is what was there without it
+          const inTexts = (said: string) => {
+            let value: unknown = { id: 7, [name]: said, n: 1, after: `x${after}` };
+            for (let level = 0; level < depth; level += 1) value = { text: JSON.stringify(value) };
+            return JSON.stringify(value);
+          };
+          const expected = password === '' ? '' : '[redacted]';
+          expect(scrub(inTexts(password))).toBe(scrub(inTexts(expected)));
+          if (!/passw|secret|token|key|author/i.test(after)) {
+            expect(scrub(inTexts(password))).toBe(inTexts(expected));
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+  it('also when its text was cut before its end', () => {
+    const cut = JSON.stringify({ password: 'abc"def ghi' }).slice(0, -6);
+    expect(scrub(JSON.stringify({ head: cut, n: 1 }))).toBe(
+      JSON.stringify({ head: '{"password":"[redacted]', n: 1 }),
+    );
+    const pem = `-----BEGIN ${'EC'} PRIVATE KEY-----\nMIIabc+/=\nDEF`;
+    expect(scrub(JSON.stringify({ head: pem, n: 1 }))).toBe(
+      JSON.stringify({ head: '[redacted]', n: 1 }),
+    );
+  });
+  it('a text that is made to be hard takes as long as any other', () => {
+    const hard = [
+      ...['a-', 'eyJ-', 'A_', '\\\\', '"a', '"token" ', 'SECRET ', 'sk-'],
+      ...['-----BEGIN PRIVATE KEY-----', 'Bearer ', '\\"', '"password":"\\\\'],
+    ];
+    for (const part of hard) {
+      // 2 MB: what is quadratic would take an hour
+      const text = `${part.repeat(2_000_000 / part.length)} token`;
+      expect(scrub(JSON.stringify({ text })).length).toBeGreaterThan(0);
+    }
+  }, 60_000);
   it('what is no secret stays: numbers of tokens, words, paths', () => {
     const said = {
       max_tokens: 8_000,
