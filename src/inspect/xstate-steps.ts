@@ -17,6 +17,7 @@ import { bytesOf, type Contexts, type StepRaw, sizeOf } from './contexts.ts';
 import type { NewEntry } from './entry-list.ts';
 import { preview, stepCaps } from './preview.ts';
 import type { Chart, DiffOp, InstanceEntry, TakenEdge } from './protocol.ts';
+import { redactedText } from './redact.ts';
 
 /** What is known of a machine from outside, before its first step. */
 export interface Origin {
@@ -320,7 +321,9 @@ export class StepRecorder {
       ...{ kind: 'service', instance: instance.entry.instance, ...service, status },
       endedAt: this.#sink.now(),
       ...(outcome === undefined ? {} : { outcome }),
-      ...(error === undefined ? {} : { error: errorText(error) }),
+      ...(error === undefined
+        ? {}
+        : { error: redactedText(this.#sink.redact, errorText(error)) }),
     });
   }
 

@@ -12,6 +12,7 @@ import type {
   EventFromLogic,
   InputFrom,
 } from 'xstate';
+import { activeNodes } from '../xstate-inside.ts';
 import { pathsThrough } from './shortest-paths.ts';
 import {
   eventName,
@@ -227,7 +228,7 @@ function lettersOf(
   const { events = {}, lastResort = [], isPossible = () => true, deadlines = true } = options;
   const heard = new Set<string>();
   const found: Letter[] = [];
-  for (const node of snapshot._nodes as readonly AnyStateNode[]) {
+  for (const node of activeNodes(snapshot)) {
     found.push(...node.invoke.flatMap((invoke) => answersOf(invoke, snapshot, outcomes)));
     for (const [type, [transition]] of node.transitions) {
       heard.add(type);

@@ -1,16 +1,13 @@
-/**
- * Which transitions a machine takes: in a pure step, and in an actor that runs. The only file here
- * that knows where XState 5 keeps them (`_transitions` of a microstep); a contract test holds it.
- */
-import {
-  type AnyEventObject,
-  type AnyMachineSnapshot,
-  type AnyStateMachine,
-  type AnyStateNode,
-  type AnyTransitionDefinition,
-  createEmptyActor,
-  type InspectionEvent,
+/** Which transitions a machine takes: in a pure step, and in an actor that runs. */
+import type {
+  AnyEventObject,
+  AnyMachineSnapshot,
+  AnyStateMachine,
+  AnyStateNode,
+  AnyTransitionDefinition,
+  InspectionEvent,
 } from 'xstate';
+import { inertScope, transitionsIn } from '../xstate-inside.ts';
 
 /** `after stageMs`, `done snip`, `error snip`, `always`, or the type of the event. */
 export const eventName = ({ eventType, source }: AnyTransitionDefinition): string => {
@@ -45,7 +42,7 @@ export function transitionId(transition: AnyTransitionDefinition): string {
 
 /** The transitions of one microstep; of any other inspection event none. */
 export const takenIn = (event: InspectionEvent): readonly AnyTransitionDefinition[] =>
-  event.type === '@xstate.microstep' ? event._transitions.filter(isDrawn) : [];
+  transitionsIn(event).filter(isDrawn);
 /** XState enters the first state by a transition that nobody has drawn. */
 const isDrawn = (transition: AnyTransitionDefinition) =>
   known.has(transition) ||
@@ -58,29 +55,15 @@ export interface Stepped<Snapshot = AnyMachineSnapshot> {
   readonly taken: readonly AnyTransitionDefinition[];
 }
 
-const nothing = () => {};
-
 /**
  * Steps of a machine that runs nothing: no service starts, no timer runs, no action of a host is
  * called. `assign` and all else that is pure happens.
  */
 export function pureSteps<M extends AnyStateMachine>(machine: M) {
   let taken: AnyTransitionDefinition[] = [];
-  const empty = createEmptyActor();
-  const see = (event: InspectionEvent) => {
+  const scope = inertScope((event) => {
     taken.push(...takenIn(event));
-  };
-  const scope = {
-    self: empty,
-    logger: nothing,
-    id: '',
-    sessionId: 'x',
-    defer: nothing,
-    stopChild: nothing,
-    emit: nothing,
-    actionExecutor: nothing,
-    system: Object.assign(Object.create(empty.system), { _sendInspectionEvent: see }),
-  } as unknown as Parameters<M['transition']>[2];
+  });
   type Snapshot = ReturnType<M['getInitialSnapshot']>;
   const during = (step: () => AnyMachineSnapshot): Stepped<Snapshot> => {
     taken = [];
