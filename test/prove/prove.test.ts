@@ -1,6 +1,7 @@
 /**
  * Would a mistake in the chart be found? Each mutant has one; the pure checks of the chart must
- * find it. `npm run prove` looks at all of them, `npm test` at some, drawn by a seed.
+ * find it. `npm run prove` looks at all of them, CI at some, drawn by a seed; `npm test` only tells
+ * that this way of looking works (`mutants.test.ts`).
  */
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
@@ -14,8 +15,8 @@ import { type Mutant, mutants, unchanged } from './mutants.ts';
 import { survivors } from './survivors.ts';
 import { strays } from './walk-pure.ts';
 
-/** One in so many is looked at: all by `npm run prove`, some by CI, few by `npm test`. */
-const SHARE = Number(process.env.ESCAPEMENT_PROVE_SHARE ?? 40);
+/** One in so many is looked at: all by `npm run prove`, some by CI. */
+const SHARE = Number(process.env.ESCAPEMENT_PROVE_SHARE);
 const SEED = Number(process.env.ESCAPEMENT_PROVE_SEED ?? 1);
 const KILLED_SHARE_MIN = 0.95;
 const SURVIVORS_MAX = 10;
@@ -25,7 +26,7 @@ const sample = mutants.filter((_, n) => (n + SEED) % SHARE === 0);
 type Kind = Mutant['kind'];
 const kinds: readonly Kind[] = ['guard', 'action', 'target', 'limit'];
 
-it('mistakes in the chart are found', { timeout: TIMEOUT_MS }, async () => {
+it.runIf(SHARE > 0)('mistakes in the chart are found', { timeout: TIMEOUT_MS }, async () => {
   // nothing is found in no mistakes
   expect(sample.length, `no mutant of ${mutants.length}: take a share below`).toBeGreaterThan(0);
   const { paths, transitions, unreachable, states } = generatePaths();
