@@ -6,6 +6,7 @@ import { createChangedFiles } from '../services/attachments/changed-files.ts';
 import { createTodoReminder } from '../services/attachments/todo-reminder.ts';
 import { createNestedMemory } from '../services/memory/nested-memory.ts';
 import { createReadGuard } from '../services/permissions/read-guard.ts';
+import type { Tell } from '../services/preprocess/stage.ts';
 import { createSkillDiscovery } from '../services/skills/discover-skills.ts';
 import { ownFolder } from './own-folder.ts';
 import type { Session } from './session.ts';
@@ -18,9 +19,9 @@ export interface AttachmentSources {
 }
 
 /** One set for each history that grows. */
-export function attachmentSources(session: Session, beside: Beside): AttachmentSources {
+export function attachmentSources(session: Session, beside: Beside, tell: Tell): AttachmentSources {
   const { config, toolState, uuid, now } = session;
-  const base = { toolState, uuid, now, beside };
+  const base = { toolState, uuid, now, beside, tell };
   const own = {
     'the look for changed files': createChangedFiles(base),
     'the reminder of the todo list': createTodoReminder(base),

@@ -65,7 +65,7 @@ export function sessionServices(
   const seen = session.watch.watched(askModel, session);
   const callModel = session.watch.asSeen(held(session, cached?.callModel(seen) ?? seen));
   const beside: QueryScope['beside'] = (work) => current()?.beside(work);
-  const { sources, prefetch } = attachmentSources(session, beside);
+  const { sources, prefetch } = attachmentSources(session, beside, tell);
   return {
     callModel,
     prefetch,

@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { orAborted } from '../or-aborted.ts';
+import type { Tell } from '../preprocess/stage.ts';
 
 /** Work beside the query that runs. The signal aborts with the query; without one nothing is begun. */
 export type Beside = (work: (signal: AbortSignal) => Promise<void>) => void;
@@ -14,14 +15,20 @@ export interface Found<T> {
   readonly found: T;
 }
 
+export interface Taken<T> {
+  readonly finds: readonly Found<T>[];
+  /** What looks have rejected with. */
+  readonly errors: readonly unknown[];
+}
+
 export interface Ahead<T> {
   /** Begins to look at a place, unless it is being looked at, or waits to be taken. */
   look(place: string, find: (signal: AbortSignal) => Promise<T>): void;
   /**
-   * Takes what is there, after a moment at most; each once, in the order in which it was begun.
-   * Rejects with what a look has rejected with.
+   * Takes what is there, after a moment at most; each once, in the order in which it was begun. A
+   * look that has failed takes nothing from the others. *Contract:* never rejects.
    */
-  take(signal: AbortSignal): Promise<readonly Found<T>[]>;
+  take(signal: AbortSignal): Promise<Taken<T>>;
 }
 
 /**
@@ -63,15 +70,24 @@ export function createAhead<T>(beside: Beside): Ahead<T> {
         const all = Promise.all(pending().map(({ finding }) => finding));
         await Promise.race([all, delay(STEP_MS)]);
       }
-      if (signal.aborted) return []; // nobody would hear of it
-      const taken: Found<T>[] = [];
+      const finds: Found<T>[] = [];
+      const errors: unknown[] = [];
+      if (signal.aborted) return { finds, errors }; // nobody would hear of it
       for (const [place, look] of looks) {
         if (look.state === 'looking') continue;
         looks.delete(place);
-        if (look.state === 'failed') throw look.error;
-        taken.push({ place, found: look.found });
+        if (look.state === 'failed') errors.push(look.error);
+        else finds.push({ place, found: look.found });
       }
-      return taken;
+      return { finds, errors };
     },
   };
+}
+
+/** Says what could not be found, in one sentence. Nothing went wrong: says nothing. */
+export function sayFailures(what: string, errors: readonly unknown[], tell: Tell): void {
+  if (errors.length === 0) return;
+  const reasons = errors.map((error) => (error instanceof Error ? error.message : String(error)));
+  const text = `${what} are left out in part: ${[...new Set(reasons)].join('; ')}`;
+  tell({ type: 'warning', text });
 }

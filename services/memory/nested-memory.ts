@@ -3,11 +3,12 @@
  * and appended, so that what was said before stays as it is.
  */
 
-import { existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Beside, createAhead } from '../attachments/ahead.ts';
+import { type Beside, createAhead, sayFailures } from '../attachments/ahead.ts';
 import { attachmentMessage } from '../attachments/attachment-message.ts';
 import type { AttachmentSource } from '../attachments/attachments.ts';
+import type { Tell } from '../preprocess/stage.ts';
 import { fileStateOf } from '../tools/files/file-state.ts';
 import type { ToolState } from '../tools/tool.ts';
 import { withImports } from './imports.ts';
@@ -27,6 +28,8 @@ export interface NestedMemoryDeps {
   /** Rules may hide a file from the model. */
   readonly mayRead: (path: string) => Promise<boolean>;
   readonly beside: Beside;
+  /** What could not be looked at. */
+  readonly tell: Tell;
   readonly uuid: () => string;
   readonly now: () => Date;
 }
@@ -51,8 +54,11 @@ export function createNestedMemory(deps: NestedMemoryDeps): AheadOfTime {
   /** Read, and not attached yet: nobody else reads them meanwhile. */
   const reading = new Set<string>();
 
+  /** Files that gave nothing (empty, of another place, known by another name), as they were. */
+  const barren = new Map<string, string>();
+  let knownCount = 0;
+
   const read = async (path: string, signal: AbortSignal): Promise<Instructions | undefined> => {
-    if (!(await mayRead(path)) || signal.aborted) return undefined;
     const paths: string[] = [];
     const known = {
       has: (one: string) => loaded.has(one) || reading.has(one),
@@ -63,21 +69,36 @@ export function createNestedMemory(deps: NestedMemoryDeps): AheadOfTime {
     };
     const forget = () => {
       for (const one of paths) reading.delete(one);
+      barren.clear(); // another name of one of these may have been passed over for it
     };
     signal.addEventListener('abort', forget, { once: true });
     try {
       const text = await withImports(path, { within: root, userHome }, known);
       return text === undefined ? undefined : { text, paths };
+    } catch (error) {
+      forget();
+      throw error;
     } finally {
       if (signal.aborted) forget();
     }
   };
+  const find = async (path: string, signal: AbortSignal): Promise<Instructions | undefined> => {
+    const stamp = await stampOf(path);
+    if (stamp === undefined || barren.get(path) === stamp) return undefined;
+    if (!(await mayRead(path)) || signal.aborted) return undefined;
+    const instructions = await read(path, signal);
+    if (!instructions && !signal.aborted) barren.set(path, stamp);
+    return instructions;
+  };
   const prefetch = () => {
+    // A summary has taken some out of the conversation: what was known by them is not any more.
+    if (loaded.size < knownCount) barren.clear();
+    knownCount = loaded.size;
     for (const folder of foldersOf(toolState, root)) {
       for (const name of memoryNames) {
         const path = join(folder, name);
-        if (loaded.has(path) || reading.has(path) || !existsSync(path)) continue;
-        ahead.look(path, (signal) => read(path, signal));
+        if (loaded.has(path) || reading.has(path)) continue;
+        ahead.look(path, (signal) => find(path, signal));
       }
     }
   };
@@ -87,7 +108,9 @@ export function createNestedMemory(deps: NestedMemoryDeps): AheadOfTime {
     source: async (_, signal) => {
       prefetch();
       const texts: string[] = [];
-      for (const { found } of await ahead.take(signal)) {
+      const { finds, errors } = await ahead.take(signal);
+      sayFailures('nested instructions', errors, deps.tell);
+      for (const { found } of finds) {
         if (!found) continue;
         for (const path of found.paths) {
           reading.delete(path);
@@ -100,6 +123,16 @@ export function createNestedMemory(deps: NestedMemoryDeps): AheadOfTime {
       return [attachmentMessage(text, deps)];
     },
   };
+}
+
+/** Which file stands there, and since when it says what it says. `undefined`: none. */
+async function stampOf(path: string): Promise<string | undefined> {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+    return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Below the root, outermost first, each once. */

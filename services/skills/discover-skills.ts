@@ -3,9 +3,10 @@
  * the round and is done beside it; what was found is read with the round's results.
  */
 import { join } from 'node:path';
-import { type Beside, createAhead } from '../attachments/ahead.ts';
+import { type Beside, createAhead, sayFailures } from '../attachments/ahead.ts';
 import { attachmentMessage } from '../attachments/attachment-message.ts';
 import { type AheadOfTime, foldersOf } from '../memory/nested-memory.ts';
+import type { Tell } from '../preprocess/stage.ts';
 import type { ToolState } from '../tools/tool.ts';
 import { foundSkillsOf } from './found-skills.ts';
 import { loadSkills, type Skill } from './load-skills.ts';
@@ -21,6 +22,8 @@ export interface DiscoverSkillsDeps {
   /** Names that were found in this turn; grows. */
   readonly discovered: Set<string>;
   readonly beside: Beside;
+  /** What could not be looked at. */
+  readonly tell: Tell;
   readonly uuid: () => string;
   readonly now: () => Date;
 }
@@ -42,7 +45,8 @@ export function createSkillDiscovery(deps: DiscoverSkillsDeps): AheadOfTime {
     prefetch,
     source: async (_, signal) => {
       prefetch();
-      const taken = await ahead.take(signal);
+      const { finds: taken, errors } = await ahead.take(signal);
+      sayFailures('nested skills', errors, deps.tell);
       for (const { place } of taken) looked.add(place);
       const known = foundSkillsOf(toolState);
       const found = taken.flatMap(({ found: inFolder }) => inFolder);

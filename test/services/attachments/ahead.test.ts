@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Beside, createAhead } from '../../../services/attachments/ahead.ts';
+import { type Beside, createAhead, type Taken } from '../../../services/attachments/ahead.ts';
 
 /** A query: what works beside it, and its end. */
 const query = () => {
@@ -24,7 +24,8 @@ const later = <T>() => {
   return { find: () => finding, found, failed };
 };
 const { signal } = new AbortController();
-const wordsOf = (taken: readonly { found: string }[]) => taken.map(({ found }) => found);
+const wordsOf = ({ finds }: Taken<string>) => finds.map(({ found }) => found);
+const nothing = { finds: [], errors: [] };
 
 describe('what is looked for ahead of time', () => {
   it('is taken once, in the order in which it was begun', async () => {
@@ -35,7 +36,7 @@ describe('what is looked for ahead of time', () => {
     b.found('B');
     a.found('A');
     expect(wordsOf(await ahead.take(signal))).toEqual(['A', 'B']);
-    expect(await ahead.take(signal)).toEqual([]);
+    expect(await ahead.take(signal)).toEqual(nothing);
   });
 
   it('is looked for once at a time', async () => {
@@ -81,7 +82,7 @@ describe('what is looked for ahead of time', () => {
     hanging.found('of another query');
     await delay(0);
     current = query();
-    expect(await ahead.take(signal)).toEqual([]);
+    expect(await ahead.take(signal)).toEqual(nothing);
     ahead.look('a', async () => 'anew');
     expect(wordsOf(await ahead.take(signal))).toEqual(['anew']);
   });
@@ -98,20 +99,32 @@ describe('what is looked for ahead of time', () => {
   it('tells once why it could not be found', async () => {
     const ahead = createAhead<string>(query().beside);
     ahead.look('a', () => Promise.reject(new Error('no such luck')));
-    await expect(ahead.take(signal)).rejects.toThrow('no such luck');
-    expect(await ahead.take(signal)).toEqual([]);
+    expect((await ahead.take(signal)).errors).toEqual([new Error('no such luck')]);
+    expect(await ahead.take(signal)).toEqual(nothing);
+  });
+
+  it('loses nothing beside a failure, whichever was begun first', async () => {
+    const ahead = createAhead<string>(query().beside);
+    ahead.look('a', async () => 'A');
+    ahead.look('b', () => Promise.reject(new Error('no b')));
+    ahead.look('c', () => Promise.reject(new Error('no c')));
+    ahead.look('d', async () => 'D');
+    const taken = await ahead.take(signal);
+    expect(wordsOf(taken)).toEqual(['A', 'D']);
+    expect(taken.errors.map(String)).toEqual(['Error: no b', 'Error: no c']);
+    expect(await ahead.take(signal)).toEqual(nothing);
   });
 
   it('gives nothing to one who is gone', async () => {
     const ahead = createAhead<string>(query().beside);
     ahead.look('a', async () => 'A');
-    expect(await ahead.take(AbortSignal.abort())).toEqual([]);
+    expect(await ahead.take(AbortSignal.abort())).toEqual(nothing);
     expect(wordsOf(await ahead.take(signal))).toEqual(['A']);
   });
 
   it('is not begun without a query', async () => {
     const ahead = createAhead<string>(() => {});
     ahead.look('a', async () => 'A');
-    expect(await ahead.take(signal)).toEqual([]);
+    expect(await ahead.take(signal)).toEqual(nothing);
   });
 });

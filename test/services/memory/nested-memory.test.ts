@@ -1,5 +1,5 @@
 /** Instructions of a part of the project, when finding them takes a while. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { begin } from '../../../machines/state.ts';
 import { createNestedMemory } from '../../../services/memory/nested-memory.ts';
 import { emptyHistory } from '../../../services/message-log.ts';
+import type { StageWord } from '../../../services/preprocess/stage.ts';
 import { fileStateOf } from '../../../services/tools/files/file-state.ts';
 import { SessionToolState } from '../../../src/session.ts';
 
@@ -36,13 +37,19 @@ const setup = (folders: readonly string[]) => {
   const lives: Promise<void>[] = [];
   const loaded = new Set<string>();
   const waiting: (() => void)[] = [];
+  const words: StageWord[] = [];
+  const asked: string[] = [];
   let uuids = 0;
   const memory = createNestedMemory({
     ...{ root, userHome: root, toolState, loaded },
-    mayRead: (path) =>
-      path.includes('slow')
+    tell: (word) => void words.push(word),
+    mayRead: async (path) => {
+      asked.push(path.slice(root.length + 1));
+      if (path.includes('broken')) throw new Error('no guard');
+      return path.includes('slow')
         ? new Promise((resolve) => waiting.push(() => resolve(true)))
-        : delay(0, true),
+        : delay(0, true);
+    },
     beside: (work) => void lives.push(work(over.signal)),
     uuid: () => `u${++uuids}`,
     now: () => new Date(0),
@@ -55,6 +62,7 @@ const setup = (folders: readonly string[]) => {
     over,
     lives,
     noteRead,
+    ...{ words, asked },
     letGo: () => waiting.splice(0).map((go) => go()),
   };
 };
@@ -107,4 +115,39 @@ it('after a summary, which keeps none of it, it is attached again', async () => 
   expect(await attached()).toBe('[]');
   loaded.clear();
   expect(await attached()).toContain('rule of a');
+});
+
+it('a failure takes nothing from what was found beside it, and is said', async () => {
+  write('a/CLAUDE.md', 'rule of a');
+  write('broken/CLAUDE.md', 'never read');
+  write('c/CLAUDE.md', 'rule of c');
+  const { attached, words } = setup(['a', 'broken', 'c']);
+  const text = await attached();
+  expect(text).toContain('rule of a');
+  expect(text).toContain('rule of c');
+  expect(words).toEqual([
+    { type: 'warning', text: 'nested instructions are left out in part: no guard' },
+  ]);
+});
+
+it('what gives nothing is opened once, and again when it has changed', async () => {
+  write('a/CLAUDE.md', '  ');
+  const { attached, asked } = setup(['a']);
+  expect(await attached()).toBe('[]');
+  expect(await attached()).toBe('[]');
+  expect(asked).toEqual(['a/CLAUDE.md']);
+  write('a/CLAUDE.md', 'now a rule');
+  expect(await attached()).toContain('now a rule');
+});
+
+it('a link to what a summary has taken out of sight gives it again', async () => {
+  write('rules.md', 'the rules');
+  write('a/AGENTS.md', '');
+  rmSync(join(root, 'a', 'AGENTS.md'));
+  symlinkSync('../rules.md', join(root, 'a', 'AGENTS.md'));
+  const { attached, loaded } = setup(['a']);
+  expect(await attached()).toContain('the rules');
+  expect(await attached()).toBe('[]');
+  loaded.clear();
+  expect(await attached()).toContain('the rules');
 });
