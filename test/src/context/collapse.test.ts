@@ -212,7 +212,6 @@ describe('staging', () => {
     ['the server fails', serverError()],
     ['the summary is empty', say('  ')],
     ['the summary is cut', say('half', { stopReason: 'max_tokens' })],
-    ['the summary is as long as what it stands for', say('many words '.repeat(900))],
   ])('%s: three times and no more, and the turn is none the worse', async (_, reply) => {
     const told = await tell({
       script: {
@@ -224,6 +223,24 @@ describe('staging', () => {
     });
     expect(told.last.terminal_reason).toBe('completed');
     expect(told.server.requestsOf('collapse').length).toBeLessThanOrEqual(3);
+    expect(editsOf(told.messages)).toEqual([]);
+  });
+
+  it('a summary as long as what it stands for: twice a portion, and those behind it come too', async () => {
+    const told = await tell({
+      script: {
+        replies: [...digs(0, 14), say('done')],
+        collapses: [computed(() => say('many words '.repeat(900)), { times: 'always' })],
+      },
+      config: () => collapsing(),
+      except: ['usage'],
+    });
+    expect(told.last.terminal_reason).toBe('completed');
+    const asked = told.server
+      .requestsOf('collapse')
+      .map(({ body }) => JSON.stringify(body.messages));
+    expect(new Set(asked).size).toBeGreaterThan(1);
+    for (const one of asked) expect(asked.filter((other) => other === one).length).toBeLessThan(3);
     expect(editsOf(told.messages)).toEqual([]);
   });
 
