@@ -1,28 +1,18 @@
 /**
- * What a person has granted to us at servers over HTTP (OAuth 2.1): kept in a file of its own for
- * each address, readable by the owner alone, and renewed when it runs out. Nothing here opens a
- * browser, and no session asks for a grant by itself: a person does (`authorize-server.ts`).
+ * A person grants us something at a server over HTTP (OAuth 2.1). Nothing here opens a browser, and
+ * no session asks for a grant by itself: a person does (`authorize-server.ts`).
  */
-import { createHash } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type {
+  OAuthClientInformationContext,
   OAuthClientMetadata,
   OAuthClientProvider,
   OAuthDiscoveryState,
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
-import { makeFolder } from '../make-folder.ts';
+import type { GrantFile } from './grant-file.ts';
 
-/** As it lies in the file; what the SDK saves comes back as it was. */
-interface Kept {
-  readonly url: string;
-  readonly client?: StoredOAuthClientInformation;
-  readonly tokens?: StoredOAuthTokens;
-}
-
-/** How a person is asked. Absent: nobody is. */
+/** How a person is asked. */
 export interface Asking {
   /** Where the answer comes to: of this machine. */
   readonly redirectUrl: string;
@@ -30,68 +20,79 @@ export interface Asking {
   show(address: URL): void;
 }
 
-export class Authorization implements OAuthClientProvider {
-  readonly #file: string;
-  readonly #folder: string;
-  readonly #url: string;
-  readonly #asking: Asking | undefined;
-  #verifier = '';
-  /** Who was asked: the answer must come from the same. Of this process alone. */
-  #discovered: OAuthDiscoveryState | undefined;
+/** What we say of ourselves to a server that does not know us. */
+export const clientMetadata = (redirectUrl: string): OAuthClientMetadata => ({
+  client_name: 'Escapement',
+  redirect_uris: [redirectUrl],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+});
 
-  /** @param folder of all grants, below `$ESCAPEMENT_HOME`. @param url of the server. */
-  constructor(folder: string, url: string, asking?: Asking) {
-    this.#folder = folder;
-    this.#url = url;
-    this.#file = fileOf(folder, url);
+/**
+ * One question. What was granted before stays in its file until there is something new: a question
+ * that nobody answers takes nothing away.
+ */
+export class Authorization implements OAuthClientProvider {
+  readonly #file: GrantFile;
+  readonly #asking: Asking;
+  #verifier = '';
+  /** A new question is a new registration: the address of the answer is another each time. */
+  #client: StoredOAuthClientInformation | undefined;
+  /** Who was asked: the answer must come from the same. */
+  #discovered: OAuthDiscoveryState | undefined;
+  #isRefused = false;
+
+  constructor(file: GrantFile, asking: Asking) {
+    this.#file = file;
     this.#asking = asking;
   }
 
   get redirectUrl(): string {
-    return this.#asking?.redirectUrl ?? 'http://127.0.0.1/callback';
+    return this.#asking.redirectUrl;
   }
 
   get clientMetadata(): OAuthClientMetadata {
-    return {
-      client_name: 'Escapement',
-      redirect_uris: [this.redirectUrl],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-    };
+    return clientMetadata(this.redirectUrl);
   }
 
   state(): string {
-    return this.#asking?.state ?? '';
+    return this.#asking.state;
   }
 
-  /** A new question is a new registration: the address of the answer is another each time. */
-  async clientInformation(): Promise<StoredOAuthClientInformation | undefined> {
-    const { client } = await this.#read();
-    const redirects = client && 'redirect_uris' in client ? client.redirect_uris : undefined;
-    const isOfOther = this.#asking && redirects && !redirects.includes(this.redirectUrl);
-    return isOfOther ? undefined : client;
+  clientInformation(): StoredOAuthClientInformation | undefined {
+    return this.#client;
   }
 
-  saveClientInformation(client: StoredOAuthClientInformation): Promise<void> {
-    return this.#change((kept) => ({ ...kept, client }));
+  saveClientInformation(client: StoredOAuthClientInformation): void {
+    this.#client = client;
   }
 
-  /** Read each time: another process may have renewed it. A person who is asked begins anew. */
-  async tokens(): Promise<StoredOAuthTokens | undefined> {
-    return (await this.#read()).tokens;
+  /**
+   * The first request carries what there is. Once the server has refused it (the SDK then asks with
+   * a context), it is not renewed under the new name, which it was never granted to.
+   */
+  async tokens(context?: OAuthClientInformationContext): Promise<StoredOAuthTokens | undefined> {
+    if (context) this.#isRefused = true;
+    return this.#isRefused ? undefined : (await this.#file.read()).tokens;
   }
 
-  saveTokens(tokens: StoredOAuthTokens): Promise<void> {
-    return this.#change((kept) => ({ ...kept, tokens }));
+  /** Both at once, for neither is of use without the other. */
+  async saveTokens(tokens: StoredOAuthTokens): Promise<void> {
+    const client = this.#client;
+    await this.#file.write({ url: this.#file.url, ...(client ? { client } : {}), tokens });
   }
 
   redirectToAuthorization(address: URL): void {
-    this.#asking?.show(address);
+    this.#asking.show(address);
   }
 
   saveCodeVerifier(verifier: string): void {
     this.#verifier = verifier;
+  }
+
+  codeVerifier(): string {
+    return this.#verifier;
   }
 
   saveDiscoveryState(state: OAuthDiscoveryState): void {
@@ -102,48 +103,9 @@ export class Authorization implements OAuthClientProvider {
     return this.#discovered;
   }
 
-  codeVerifier(): string {
-    return this.#verifier;
-  }
-
-  async invalidateCredentials(
-    scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery',
-  ): Promise<void> {
+  /** Of this question alone: nothing of the file was sent. */
+  invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void {
+    if (scope === 'all' || scope === 'client') this.#client = undefined;
     if (scope === 'all' || scope === 'discovery') this.#discovered = undefined;
-    if (scope === 'all') await this.forget();
-    if (scope === 'client') await this.#change(({ client: _, ...kept }) => kept);
-    if (scope === 'tokens') await this.#change(({ tokens: _, ...kept }) => kept);
   }
-
-  /** @returns whether there was something to forget. */
-  async forget(): Promise<boolean> {
-    const { tokens } = await this.#read();
-    await rm(this.#file, { force: true });
-    return tokens !== undefined;
-  }
-
-  async #read(): Promise<Kept> {
-    try {
-      const kept = JSON.parse(await readFile(this.#file, 'utf8')) as Kept;
-      return kept.url === this.#url ? kept : { url: this.#url };
-    } catch {
-      return { url: this.#url }; // not there, or no longer readable: then nothing was granted
-    }
-  }
-
-  async #change(change: (kept: Kept) => Kept): Promise<void> {
-    makeFolder(this.#folder, 0o700);
-    const { default: write } = await import('write-file-atomic');
-    const text = `${JSON.stringify(change(await this.#read()), null, 2)}\n`;
-    await write(this.#file, text, { mode: 0o600 });
-  }
-}
-
-const fileOf = (folder: string, url: string): string =>
-  join(folder, `${createHash('sha256').update(url).digest('hex').slice(0, 32)}.json`);
-
-/** What was granted for this address, if anything was: only then requests carry it. */
-export async function grantedAt(folder: string, url: string): Promise<Authorization | undefined> {
-  const authorization = new Authorization(folder, url);
-  return (await authorization.tokens()) ? authorization : undefined;
 }

@@ -7,7 +7,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Authorization } from './authorization.ts';
 import { failureOf } from './failure.ts';
+import { GrantFile } from './grant-file.ts';
 import type { HttpServer } from './server-config.ts';
+import { serverFetch } from './server-fetch.ts';
 
 /** A person who logs in elsewhere first needs minutes. */
 const WAIT_MS = 10 * 60_000;
@@ -59,7 +61,7 @@ async function ask(
   const state = randomBytes(16).toString('hex');
   const redirectUrl = `http://127.0.0.1:${port}/callback`;
   let isShown = false;
-  const authorization = new Authorization(folder, server.url, {
+  const authorization = new Authorization(new GrantFile(folder, server.url), {
     ...{ redirectUrl, state },
     show: (address) => {
       isShown = true;
@@ -71,7 +73,7 @@ async function ask(
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const transport = new StreamableHTTPClientTransport(new URL(server.url), {
     authProvider: authorization,
-    requestInit: { headers: { ...server.headers } },
+    fetch: serverFetch(server, ending),
   });
   const client = new Client({ name: 'escapement', version: clientVersion }, { capabilities: {} });
   try {
@@ -91,13 +93,27 @@ function answerTo(listener: Server, state: string, ending: AbortSignal): Promise
   return new Promise((resolve, reject) => {
     ending.addEventListener('abort', () => reject(ending.reason), { once: true });
     listener.on('request', (request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
-      const isOurs = pathname === '/callback' && searchParams.get('state') === state;
-      response.writeHead(isOurs ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8' });
-      response.end(isOurs ? 'Done. This window can be closed.\n' : 'Nothing is here.\n');
-      if (!isOurs) return;
-      if (searchParams.has('code')) resolve(searchParams);
-      else reject(new Error('the server was not granted what it wants'));
+      const params = answerIn(request.url, state);
+      const isGranted = params?.has('code') ?? false;
+      response.writeHead(params ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8' });
+      if (!params) response.end('Nothing is here.\n');
+      else response.end(`${isGranted ? 'Done' : 'Nothing was granted'}. Close this window.\n`);
+      if (params && isGranted) resolve(params);
+      else if (params) reject(new Error(refusalIn(params)));
     });
   });
+}
+
+/** Anybody on this machine can send anything here. */
+function answerIn(url: string | undefined, state: string): URLSearchParams | undefined {
+  if (url === undefined || !URL.canParse(url, 'http://127.0.0.1')) return undefined;
+  const { pathname, searchParams } = new URL(url, 'http://127.0.0.1');
+  const isOurs = pathname === '/callback' && searchParams.get('state') === state;
+  return isOurs ? searchParams : undefined;
+}
+
+function refusalIn(params: URLSearchParams): string {
+  const code = params.get('error') ?? '';
+  const why = /^[\w.-]{1,64}$/.test(code) ? ` (${code})` : '';
+  return `nothing was granted to us${why}: say it again, and agree on the page`;
 }

@@ -6,11 +6,12 @@ import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { LONGEST_MS } from '../../machines/limits.ts';
-import { grantedAt } from './authorization.ts';
 import { type Elicitation, type ElicitationRequest, elicitationCapability } from './elicitation.ts';
 import type { ListedTool } from './external-tool.ts';
+import { grantedAt } from './renewal.ts';
 import type { HttpServer, StdioServer } from './server-config.ts';
 import { serverEnvironment } from './server-environment.ts';
+import { serverFetch } from './server-fetch.ts';
 import { StdioTransport } from './stdio-transport.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -125,10 +126,11 @@ async function transportTo(options: ConnectionOptions, Http: typeof StreamableHT
     }
     case 'http': {
       const granted = await grantedAt(options.grants, config.url);
-      return new Http(new URL(config.url), {
-        requestInit: { headers: { ...config.headers } },
-        ...(granted ? { authProvider: granted } : {}),
-      });
+      const reach = serverFetch(config);
+      return new Http(
+        new URL(config.url),
+        granted ? { fetch: granted.watched(reach), authProvider: granted } : { fetch: reach },
+      );
     }
   }
 }

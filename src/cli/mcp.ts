@@ -83,8 +83,8 @@ async function logout(
   folder: string,
   { out }: CliContext,
 ): Promise<number> {
-  const { Authorization } = await import('../../services/mcp/authorization.ts');
-  const was = await new Authorization(folder, url).forget();
+  const { GrantFile } = await import('../../services/mcp/grant-file.ts');
+  const was = await new GrantFile(folder, url).forget();
   const text = was ? `What ${name} had granted is forgotten here.` : `${name} had granted nothing.`;
   await out.writeText(`${text}\n`);
   return exitCodes.good;

@@ -1,4 +1,5 @@
 /** A server over HTTP that wants an authorization: what is said, and how a person gives it. */
+import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -23,14 +24,54 @@ const json = (response: ServerResponse, value: unknown, status = 200) => {
   response.end(JSON.stringify(value));
 };
 
-/** An MCP server and its authorization server in one; each token is good for `goodFor` calls. */
-async function guardedServer(goodFor = Number.POSITIVE_INFINITY) {
+interface Guard {
+  /** Each access token is good for so many requests. */
+  readonly goodFor?: number;
+  /** What the person says on the page. */
+  readonly says?: 'yes' | 'no';
+  readonly tokenEndpoint?: 'answers' | 'hangs';
+}
+
+/**
+ * An MCP server and its authorization server in one, which checks what it is to check: who asks
+ * (client, address of the answer, code verifier), and that each refresh token comes once. One that
+ * comes again revokes everything, as the standard wants it.
+ */
+async function guardedServer({
+  goodFor = Number.POSITIVE_INFINITY,
+  says = 'yes',
+  tokenEndpoint = 'answers',
+}: Guard = {}) {
   let issued = 0;
   let left = 0;
-  const seen = { refreshes: 0 };
+  let isRevoked = false;
+  const clients = new Map<string, readonly string[]>();
+  const codes = new Map<string, { client: string; redirect: string; challenge: string }>();
+  const refreshTokens = new Map<string, string>();
+  const seen = { refreshes: 0, refused: [] as string[], foreignKeys: 0, tokenRequests: 0 };
+  const grantFor = (wish: URLSearchParams): string | undefined => {
+    const client = wish.get('client_id') ?? '';
+    if (wish.get('grant_type') === 'refresh_token') {
+      const token = wish.get('refresh_token') ?? '';
+      const isGood = !isRevoked && refreshTokens.get(token) === client;
+      if (!isGood) isRevoked = true;
+      refreshTokens.delete(token);
+      seen.refreshes += 1;
+      return isGood ? client : undefined;
+    }
+    const code = codes.get(wish.get('code') ?? '');
+    codes.delete(wish.get('code') ?? '');
+    const verifier = wish.get('code_verifier') ?? '';
+    const isGood =
+      code?.client === client &&
+      code.redirect === wish.get('redirect_uri') &&
+      code.challenge === createHash('sha256').update(verifier).digest('base64url');
+    return isGood ? client : undefined;
+  };
   const rpc = async (request: IncomingMessage, response: ServerResponse, base: string) => {
     const text = await bodyOf(request);
-    const isGood = request.headers.authorization === `Bearer token-${issued}` && left-- > 0;
+    const isGood =
+      !isRevoked && request.headers.authorization === `Bearer token-${issued}` && left-- > 0;
     if (!isGood && request.headers['x-key'] !== 'of no value') {
       response.writeHead(401, {
         'www-authenticate': `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource"`,
@@ -54,6 +95,7 @@ async function guardedServer(goodFor = Number.POSITIVE_INFINITY) {
   const server = createServer(async (request, response) => {
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { pathname, searchParams } = new URL(request.url ?? '/', base);
+    if (pathname !== '/mcp' && request.headers['x-key']) seen.foreignKeys += 1;
     switch (pathname) {
       case '/mcp':
         return rpc(request, response, base);
@@ -68,22 +110,45 @@ async function guardedServer(goodFor = Number.POSITIVE_INFINITY) {
           response_types_supported: ['code'],
           code_challenge_methods_supported: ['S256'],
         });
-      case '/register':
-        return json(response, { ...JSON.parse(await bodyOf(request)), client_id: 'c1' }, 201);
+      case '/register': {
+        const wish = JSON.parse(await bodyOf(request)) as { redirect_uris: string[] };
+        const client_id = `c${clients.size + 1}`;
+        clients.set(client_id, wish.redirect_uris);
+        return json(response, { ...wish, client_id }, 201);
+      }
       case '/authorize': {
         const target = new URL(searchParams.get('redirect_uri') ?? '');
-        target.searchParams.set('code', 'code-1');
+        const client = searchParams.get('client_id') ?? '';
+        const isKnown = clients.get(client)?.includes(target.href) ?? false;
+        const challenge = searchParams.get('code_challenge') ?? '';
+        if (!isKnown || searchParams.get('code_challenge_method') !== 'S256' || !challenge) {
+          return response.writeHead(400).end();
+        }
+        if (says === 'no') target.searchParams.set('error', 'access_denied');
+        else {
+          const code = randomUUID();
+          codes.set(code, { ...{ client, challenge }, redirect: target.href.split('?')[0] ?? '' });
+          target.searchParams.set('code', code);
+        }
         target.searchParams.set('state', searchParams.get('state') ?? '');
         return response.writeHead(302, { location: target.href }).end();
       }
       case '/token': {
         const wish = new URLSearchParams(await bodyOf(request));
-        if (wish.get('grant_type') === 'refresh_token') seen.refreshes += 1;
+        seen.tokenRequests += 1;
+        if (tokenEndpoint === 'hangs') return;
+        const client = grantFor(wish);
+        if (client === undefined) {
+          seen.refused.push(String(wish.get('grant_type')));
+          return json(response, { error: 'invalid_grant' }, 400);
+        }
         issued += 1;
         left = goodFor;
+        isRevoked = false;
+        const refresh_token = randomUUID();
+        refreshTokens.set(refresh_token, client);
         return json(response, {
-          ...{ access_token: `token-${issued}`, token_type: 'Bearer' },
-          refresh_token: 'again',
+          ...{ access_token: `token-${issued}`, token_type: 'Bearer', refresh_token },
         });
       }
       default:
@@ -95,7 +160,10 @@ async function guardedServer(goodFor = Number.POSITIVE_INFINITY) {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen };
+  const expire = () => {
+    left = 0;
+  };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen, expire };
 }
 
 const boxWith = async (url: string): Promise<{ box: CliBox; flags: readonly string[] }> => {
@@ -112,7 +180,11 @@ const boxWith = async (url: string): Promise<{ box: CliBox; flags: readonly stri
   return { box, flags: ['--mcp-config', 's.json'] };
 };
 
-const login = async (box: CliBox, flags: readonly string[]) => {
+/** What comes to the address of the answer, beside the browser's way over the server's page. */
+type Browser = (address: string) => Promise<unknown>;
+const follow: Browser = (address) => fetch(address);
+
+const login = async (box: CliBox, flags: readonly string[], browse: Browser = follow) => {
   const cli = box.start(['mcp', 'login', 'srv', ...flags]);
   cli.read();
   let address: string | undefined;
@@ -121,7 +193,7 @@ const login = async (box: CliBox, flags: readonly string[]) => {
     address = /^(http:\S+\/authorize\S+)$/m.exec(cli.stdout)?.[1];
     if (cli.child.exitCode !== null) break;
   }
-  if (address !== undefined) await fetch(address); // what a browser does
+  if (address !== undefined) await browse(address);
   return cli.ended;
 };
 
@@ -160,7 +232,7 @@ it('a person grants it once; sessions use it, and it is forgotten when that is w
 }, 30_000);
 
 it('a grant that has run out is renewed without anybody', async () => {
-  const { url, seen } = await guardedServer(3);
+  const { url, seen } = await guardedServer({ goodFor: 3 });
   const { box, flags } = await boxWith(url);
   await login(box, flags);
   const run = await box.run([...prompt, ...flags]);
