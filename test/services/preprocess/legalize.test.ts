@@ -84,8 +84,8 @@ describe('legalize', () => {
       return { ...message, content, ...(apiId === undefined ? {} : { apiId }) };
     };
     const first = await run(add(log, emptyHistory, [user('go'), assistant('m1', 'half')]));
-    const search = { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} };
-    const found = { type: 'web_search_tool_result', tool_use_id: 's1', content: [] };
+    const search = { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} } as const;
+    const found = { type: 'web_search_tool_result', tool_use_id: 's1', content: [] as [] } as const;
     const { history } = await run(
       add(log, first.history, [said('m1', search), said(undefined, found), user('and?')]),
     );
