@@ -1,13 +1,15 @@
 /** A server over HTTP that wants an authorization: what is said, and how a person gives it. */
 import { createHash, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { authorizeServer } from '../../../services/mcp/authorize-server.ts';
+import { serverFetch } from '../../../services/mcp/server-fetch.ts';
 import { callTool, say } from '../../../src/testing/index.ts';
 import { type CliBox, openCliBox } from '../../tools/cli.ts';
-import { serverFor } from './kit.ts';
+import { freshFolder, serverFor } from './kit.ts';
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
@@ -48,7 +50,7 @@ async function guardedServer({
   const clients = new Map<string, readonly string[]>();
   const codes = new Map<string, { client: string; redirect: string; challenge: string }>();
   const refreshTokens = new Map<string, string>();
-  const seen = { refreshes: 0, refused: [] as string[], foreignKeys: 0, tokenRequests: 0 };
+  const seen = { refreshes: 0, refused: [] as string[] };
   const grantFor = (wish: URLSearchParams): string | undefined => {
     const client = wish.get('client_id') ?? '';
     if (wish.get('grant_type') === 'refresh_token') {
@@ -95,7 +97,6 @@ async function guardedServer({
   const server = createServer(async (request, response) => {
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { pathname, searchParams } = new URL(request.url ?? '/', base);
-    if (pathname !== '/mcp' && request.headers['x-key']) seen.foreignKeys += 1;
     switch (pathname) {
       case '/mcp':
         return rpc(request, response, base);
@@ -135,7 +136,6 @@ async function guardedServer({
       }
       case '/token': {
         const wish = new URLSearchParams(await bodyOf(request));
-        seen.tokenRequests += 1;
         if (tokenEndpoint === 'hangs') return;
         const client = grantFor(wish);
         if (client === undefined) {
@@ -163,7 +163,15 @@ async function guardedServer({
   const expire = () => {
     left = 0;
   };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, seen, expire };
+  const revoke = () => {
+    isRevoked = true;
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    seen,
+    expire,
+    revoke,
+  };
 }
 
 const boxWith = async (url: string): Promise<{ box: CliBox; flags: readonly string[] }> => {
@@ -251,4 +259,151 @@ it.each([
   const run = await box.run(args);
   expect(run).toMatchObject({ code: 2, stdout: '' });
   expect(run.stderr).toMatch(expected);
+});
+
+const ask = async (
+  url: string,
+  browse: Browser,
+  more: Partial<Parameters<typeof authorizeServer>[0]> = {},
+) => {
+  const folder = more.folder ?? join(freshFolder(), 'grants');
+  let browsed: Promise<unknown> = Promise.resolve();
+  const end = await authorizeServer({
+    ...{ server: { type: 'http', url, headers: {} }, folder, clientVersion: '1' },
+    signal: new AbortController().signal,
+    show: ({ href }) => {
+      browsed = browse(href);
+    },
+    ...more,
+  });
+  await browsed.catch(() => {});
+  return { end, folder };
+};
+const answerAddress = (address: string) => new URL(address).searchParams.get('redirect_uri') ?? '';
+const grantIn = (folder: string) =>
+  readFileSync(
+    join(folder, String(readdirSync(folder).find((name) => /json$/.test(name)))),
+    'utf8',
+  );
+
+it('junk and answers to another question are none; the right one still counts', async () => {
+  const { url } = await guardedServer();
+  const statuses: number[] = [];
+  const { end } = await ask(url, async (address) => {
+    const to = answerAddress(address);
+    for (const query of ['?code=x', '?code=x&state=wrong', '?error=e&state=wrong']) {
+      statuses.push((await fetch(`${to}${query}`)).status);
+    }
+    await new Promise<void>((resolve) => {
+      const socket = connect(Number(new URL(to).port), '127.0.0.1', () => {
+        socket.end('GET // HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+      });
+      socket.on('data', (data) => statuses.push(Number(String(data).slice(9, 12))));
+      socket.on('close', () => resolve());
+    });
+    await follow(address);
+  });
+  expect(statuses).toEqual([404, 404, 404, 404]);
+  expect(end).toEqual({ kind: 'granted' });
+});
+
+it('a code that was not given to us is refused by the server, and told', async () => {
+  const { url, seen } = await guardedServer();
+  const { end, folder } = await ask(url, (address) => {
+    const state = new URL(address).searchParams.get('state');
+    return fetch(`${answerAddress(address)}?code=of-another&state=${state}`);
+  });
+  expect(end.kind).toBe('failed');
+  expect(seen.refused).not.toEqual([]);
+  expect(existsSync(folder)).toBe(false);
+});
+
+it('a person who refuses is told so on the page and here', async () => {
+  const { url } = await guardedServer({ says: 'no' });
+  let page = '';
+  const { end } = await ask(url, async (address) => {
+    page = await (await fetch(address)).text();
+  });
+  expect(page).toContain('Nothing was granted');
+  expect(end).toMatchObject({ kind: 'failed', why: expect.stringMatching(/access_denied/) });
+});
+
+it.each([
+  ['nobody who answers', 'answers', async () => {}],
+  ['a token endpoint that hangs', 'hangs', follow],
+] as const)('%s: it ends with the wait', async (_, tokenEndpoint, browse) => {
+  const { url } = await guardedServer({ tokenEndpoint });
+  const { end } = await ask(url, browse, { waitMs: 1_500 });
+  expect(end).toEqual({ kind: 'failed', why: 'nobody answered within 1.5 s' });
+});
+
+it('a question that is interrupted takes nothing away: the grant is renewed as before', async () => {
+  const { url, seen, expire } = await guardedServer();
+  const { folder } = await ask(url, follow);
+  const before = grantIn(folder);
+  expire();
+  const ending = new AbortController();
+  const { end } = await ask(url, async () => ending.abort(), { folder, signal: ending.signal });
+  expect(end).toEqual({ kind: 'failed', why: 'it was interrupted' });
+  expect(grantIn(folder)).toBe(before);
+  const { server } = serverFor({ type: 'http', url, headers: {} }, { grants: folder });
+  await server.connect();
+  expect(server.status).toBe('connected');
+  expect(seen).toMatchObject({ refreshes: 1, refused: [] });
+});
+
+it('sessions that find it run out at once renew it once, and none loses it', async () => {
+  const { url, seen, expire } = await guardedServer();
+  const { folder } = await ask(url, follow);
+  expire();
+  const servers = Array.from({ length: 4 }, () =>
+    serverFor({ type: 'http', url, headers: {} }, { grants: folder }),
+  );
+  await Promise.all(servers.map(({ server }) => server.connect()));
+  expect(servers.map(({ server }) => server.status)).toEqual(Array(4).fill('connected'));
+  expect(seen).toMatchObject({ refreshes: 1, refused: [] });
+});
+
+it('a grant that the server has taken back is forgotten', async () => {
+  const { url, revoke } = await guardedServer();
+  const { folder } = await ask(url, follow);
+  revoke();
+  const { server } = serverFor({ type: 'http', url, headers: {} }, { grants: folder });
+  await server.connect();
+  expect(server.status).toBe('needs-auth');
+  expect(readdirSync(folder).filter((name) => /json$/.test(name))).toEqual([]);
+});
+
+it('a file that holds no grant is none', async () => {
+  const { url } = await guardedServer();
+  const { folder } = await ask(url, follow);
+  const [file] = readdirSync(folder);
+  writeFileSync(join(folder, String(file)), JSON.stringify({ url, tokens: { access_token: 7 } }));
+  const { server } = serverFor({ type: 'http', url, headers: {} }, { grants: folder });
+  await server.connect();
+  expect(server.status).toBe('needs-auth');
+});
+
+it('the headers of an entry go to no other origin', async () => {
+  const others: (string | undefined)[] = [];
+  const other = createServer((request, response) => {
+    others.push(request.headers['x-key'] as string | undefined);
+    response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  closing.push(() => other.close());
+  const { port } = other.address() as AddressInfo;
+  const reach = serverFetch({
+    type: 'http',
+    url: 'http://127.0.0.1:1/mcp',
+    headers: { 'x-key': 'k' },
+  });
+  await reach(`http://127.0.0.1:${port}/token`);
+  const same = serverFetch({
+    type: 'http',
+    url: `http://127.0.0.1:${port}/mcp`,
+    headers: { 'x-key': 'k' },
+  });
+  await same(`http://127.0.0.1:${port}/token`);
+  expect(others).toEqual([undefined, 'k']);
 });
