@@ -9,9 +9,10 @@ import type {
   ObservedRequest,
 } from '../engine-events.ts';
 import { VERSION } from '../version.ts';
+import type { SDKMessage } from '../wire.ts';
 import { Contexts, type StepRaw, sizeOf } from './contexts.ts';
 import { defaultBounds, EntryList, type ListBounds, type NewEntry } from './entry-list.ts';
-import { entryOfLogMessage, entryOfMessage } from './message-entry.ts';
+import { entryOfLogMessage, entryOfMessage, hiddenMessage, type Said } from './message-entry.ts';
 import { pieceCaps, preview, valueAt } from './preview.ts';
 import {
   type Chart,
@@ -22,7 +23,7 @@ import {
   type RequestDiff,
   type Tokens,
 } from './protocol.ts';
-import { redacter, type Scrub, scrubber } from './redact.ts';
+import { redactedText, redacter, type Scrub, scrubber } from './redact.ts';
 import { requestDiff } from './request-diff.ts';
 import type { DrawnChart, PieceOf, Run } from './run.ts';
 import { StepRecorder } from './xstate-steps.ts';
@@ -34,8 +35,10 @@ export interface LiveRunOptions {
   readonly cwd?: string;
   readonly bounds?: Partial<ListBounds>;
   /**
-   * Takes out of contexts, events and messages what must not be seen. Runs before anything is kept.
-   * *Contract:* pure. Called once for each object.
+   * Takes out of contexts, events, messages and texts what must not be seen. Runs before anything is
+   * kept; for bodies of requests, which are not kept, when they are looked at.
+   * *Contract:* pure. Called once for each object, and with texts (a prompt's begin, an error): a
+   * text stays a text, else it is hidden.
    */
   readonly redact?: (value: unknown) => unknown;
   /** Values that are secret, of whatever form. */
@@ -195,13 +198,18 @@ export class LiveRun implements Run {
       case 'query.ended':
         this.#queries.delete(event.queryId);
         return;
-      case 'prompt.taken':
-        this.#said(entryOfLogMessage(event.message), event.message);
+      case 'prompt.taken': {
+        const shown = this.#redact(event.message);
+        this.#said(event.message, shown, () => entryOfLogMessage(shown as LogMessage));
         return;
+      }
       case 'message.said': {
-        const entry = entryOfMessage(this.#redact(event.message) as typeof event.message);
-        if (entry) this.#said(entry, event.message);
-        if (event.message.type === 'result') this.#main = '';
+        const { message } = event;
+        const shown = this.#redact(message);
+        if (entryOfMessage(message)) {
+          this.#said(message, shown, () => entryOfMessage(shown as SDKMessage));
+        }
+        if (message.type === 'result') this.#main = '';
         return;
       }
       case 'request.sent':
@@ -218,7 +226,8 @@ export class LiveRun implements Run {
     }
   }
 
-  #began(query: ObservedQuery): void {
+  #began({ title, ...rest }: ObservedQuery): void {
+    const query = { ...rest, title: redactedText(this.#redact, title) };
     this.#queries.set(query.queryId, query);
     if (query.toolUseId === undefined) this.#main = query.queryId;
     else this.#agents.set(query.toolUseId, query.queryId);
@@ -232,10 +241,9 @@ export class LiveRun implements Run {
     return { ...about, role: 'agent', toolUseId, ...parent, ...name } as const;
   }
 
-  #said(
-    entry: Omit<Extract<NewEntry, { kind: 'message' }>, 'at' | 'instance'>,
-    message: object,
-  ): void {
+  /** @param make the entry of what the host's redaction has left. */
+  #said(message: SDKMessage | LogMessage, shown: unknown, make: () => Said | undefined): void {
+    const entry = madeOf(make) ?? hiddenMessage(message);
     const { parent_tool_use_id: call = (message as LogMessage).parentToolUseId } = message as {
       parent_tool_use_id?: string | null;
     };
@@ -245,7 +253,6 @@ export class LiveRun implements Run {
       (first !== undefined && this.#speakers.get(first)) ||
       this.#main;
     if (instance !== this.#main) this.#speakers.set(entry.uuid, instance);
-    const shown = this.#redact(message);
     this.list.push({ ...entry, instance, at: this.now() }, shown, sizeOf(shown));
   }
 
@@ -290,7 +297,7 @@ export class LiveRun implements Run {
         ? {
             failure: {
               class: failure.class,
-              detail: failure.detail,
+              detail: redactedText(this.#redact, failure.detail),
               ...(failure.status === undefined ? {} : { status: failure.status }),
             },
           }
@@ -364,6 +371,15 @@ export class LiveRun implements Run {
   get requestIds(): readonly string[] {
     if (this.#options.hasBodies === false) return [];
     return [...this.#places.keys()];
+  }
+}
+
+/** A host's redaction may leave no message at all. */
+function madeOf(make: () => Said | undefined): Said | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
   }
 }
 

@@ -8,22 +8,29 @@ import type { MessageBlock, MessageEntry } from './protocol.ts';
 const TEXT_CHARS_MAX = 4_000;
 const GIST_CHARS_MAX = 240;
 
-type Said = Omit<MessageEntry, 'seq' | 'at' | 'instance' | 'kind'>;
+/** An entry without its place. */
+export type Said = Omit<Extract<NewEntry, { kind: 'message' }>, 'at' | 'instance'>;
+type Words = Omit<Said, 'kind'>;
 type Block = Readonly<Record<string, unknown>> & { readonly type: string };
 
 /** @returns nothing for what is no part of a conversation: progress, and a prompt said again. */
-export function entryOfMessage(
-  message: SDKMessage,
-): Omit<Extract<NewEntry, { kind: 'message' }>, 'at' | 'instance'> | undefined {
+export function entryOfMessage(message: SDKMessage): Said | undefined {
   if (message.type === 'stream_event' || message.type === 'tool_progress') return undefined;
   if (message.type === 'user' && message.isReplay) return undefined;
   return { kind: 'message', ...saidBy(message) };
 }
 
+/** That there was one is all that may be known of it. */
+export const hiddenMessage = (message: SDKMessage | LogMessage): Said => ({
+  ...{ kind: 'message', uuid: message.uuid, type: 'type' in message ? message.type : message.role },
+  ...{ effect: 'tells', affects: [], speaker: 'engine', blocks: [], isCut: false, details: {} },
+  gist: '[redacted]',
+});
+
 /** A message as it goes into history: a prompt, a note of ours, or a line of an old session. */
 export function entryOfLogMessage({ uuid, role, kind, isMeta, content }: LogMessage) {
   const { blocks, isCut } = blocksOf(content as unknown as readonly Block[]);
-  const said: Said = {
+  const said: Words = {
     ...{ uuid, type: role, effect: 'says', affects: [], blocks, isCut, details: {} },
     speaker:
       role === 'assistant' ? 'model' : kind === 'tool_result' ? 'tool' : isMeta ? 'engine' : 'user',
@@ -32,7 +39,7 @@ export function entryOfLogMessage({ uuid, role, kind, isMeta, content }: LogMess
   return { kind: 'message', ...said } as const;
 }
 
-function saidBy(message: Exclude<SDKMessage, { type: 'stream_event' | 'tool_progress' }>): Said {
+function saidBy(message: Exclude<SDKMessage, { type: 'stream_event' | 'tool_progress' }>): Words {
   const { uuid, type } = message;
   const none = { blocks: [], affects: [], isCut: false, speaker: 'engine' } as const;
   switch (message.type) {
@@ -68,7 +75,7 @@ function saidBy(message: Exclude<SDKMessage, { type: 'stream_event' | 'tool_prog
   }
 }
 
-function ofUser(message: Extract<SDKMessage, { type: 'user' }>): Said {
+function ofUser(message: Extract<SDKMessage, { type: 'user' }>): Words {
   const { uuid, type, isSynthetic } = message;
   const { content } = message.message;
   const parts =
@@ -93,7 +100,7 @@ const effects: Readonly<Record<string, MessageEntry['effect']>> = {
 
 function ofSystem(
   message: Extract<SDKMessage, { type: 'system' }>,
-): Omit<Said, 'blocks' | 'speaker'> {
+): Omit<Words, 'blocks' | 'speaker'> {
   const { uuid, type, subtype } = message;
   const shown = detailsOf(message);
   return {
@@ -104,7 +111,7 @@ function ofSystem(
 }
 
 /** Of a message that is no block: its own fields. */
-function detailsOf(message: object): Pick<Said, 'details' | 'isCut'> {
+function detailsOf(message: object): Pick<Words, 'details' | 'isCut'> {
   const { uuid: _, session_id: __, type: ___, subtype: ____, ...fields } = message as Block;
   const details = preview(fields, { ...stepCaps, chars: TEXT_CHARS_MAX });
   return { details, isCut: JSON.stringify(details).includes('"$":{') };

@@ -321,9 +321,7 @@ export class StepRecorder {
       ...{ kind: 'service', instance: instance.entry.instance, ...service, status },
       endedAt: this.#sink.now(),
       ...(outcome === undefined ? {} : { outcome }),
-      ...(error === undefined
-        ? {}
-        : { error: redactedText(this.#sink.redact, errorText(error)) }),
+      ...(error === undefined ? {} : { error: redactedText(this.#sink.redact, errorText(error)) }),
     });
   }
 

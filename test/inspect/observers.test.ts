@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { assign, createActor, fromPromise, setup } from 'xstate';
 import type { EngineEvent } from '../../src/engine-events.ts';
 import type { Entry, Piece } from '../../src/inspect/protocol.ts';
-import { startInspector } from '../../src/inspect/start-inspector.ts';
-import { callTool, say } from '../../src/testing/replies.ts';
+import { type Inspector, startInspector } from '../../src/inspect/start-inspector.ts';
+import { callTool, httpError, say } from '../../src/testing/replies.ts';
 import type { SDKMessage } from '../../src/wire.ts';
 import { lineOf, tell } from '../tools/story.ts';
 import { openPage } from './page.ts';
@@ -117,7 +117,7 @@ describe('a machine of a host', () => {
     const inspector = await startInspector(undefined, {
       redact: (value) =>
         typeof value === 'object' && value !== null && 'secret' in value
-          ? { ...value, secret: 'hidden' }
+          ? { ...value, secret: { pin: 'hidden' } }
           : value,
     });
     const page = openPage(inspector.url);
@@ -141,7 +141,7 @@ describe('a machine of a host', () => {
     ]);
     const context = await fetch(`${inspector.url}context?seq=${added?.seq}`);
     expect(((await context.json()) as Piece).value).toEqual({
-      ...{ items: [{ n: 1 }, { n: 1 }], secret: 'hidden' },
+      ...{ items: [{ n: 1 }, { n: 1 }], secret: { pin: 'hidden' } },
     });
     const everything = JSON.stringify(page.entries) + (await inspector.html());
     expect(everything).not.toContain('4711-0815');
@@ -177,5 +177,66 @@ describe('a machine of a host', () => {
     expect(JSON.stringify(lines)).not.toContain('4711-0815');
     expect(actor.getSnapshot().context.items).toHaveLength(1);
     await inspector.close();
+  });
+});
+
+describe('what a host takes out of an engine', () => {
+  const code = 'Operation Nightingale';
+  const clean = (value: unknown): unknown =>
+    JSON.parse((JSON.stringify(value) ?? 'null').replaceAll(code, 'a code'));
+  const told = {
+    script: {
+      replies: [
+        httpError(400, 'invalid_request_error', `no: ${code}`),
+        callTool('Bash', { command: `echo ${code}` }),
+        say(`It is ${code}.`),
+      ],
+    },
+    prompts: [`look up ${code}`, `and again ${code}`],
+  };
+  const seenOf = async (inspector: Inspector) => {
+    let lines = '';
+    for await (const line of inspector.recording()) lines += line;
+    return lines + (await inspector.html());
+  };
+
+  it('is nowhere: not in the prompt, its title, the answers, the failures', async () => {
+    let seen = '';
+    let inspector: Inspector | undefined;
+    await tell({
+      ...told,
+      begin: async (engine) => {
+        inspector = await startInspector(engine, { redact: clean });
+      },
+    });
+    if (inspector) seen = await seenOf(inspector);
+    await inspector?.close();
+    expect(seen).toContain('look up a code');
+    expect(seen).toContain('It is a code.');
+    expect(seen).not.toContain(code);
+  });
+
+  it('also when its function throws, or leaves nothing of a message', async () => {
+    const redacts = [
+      () => {
+        throw new Error('oops');
+      },
+      () => undefined,
+      () => 7,
+    ];
+    for (const redact of redacts) {
+      let inspector: Inspector | undefined;
+      await tell({
+        ...told,
+        begin: async (engine) => {
+          inspector = await startInspector(engine, { redact });
+        },
+      });
+      const seen = inspector ? await seenOf(inspector) : '';
+      await inspector?.close();
+      expect(seen).toContain('"kind":"message"');
+      expect(seen).not.toContain('internal error of the inspector');
+      expect(seen).not.toContain('Nightingale');
+    }
   });
 });
