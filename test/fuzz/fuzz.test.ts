@@ -4,6 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { silent } from '../../src/testing/replies.ts';
 import { drawWalk } from './draw.ts';
 import { playWalk } from './play.ts';
 import type { Walk } from './walk.ts';
@@ -11,6 +12,8 @@ import type { Walk } from './walk.ts';
 const SEED = 1;
 const WALKS = 12;
 const WALK_MS = 60_000;
+/** Below the deadline of a request. */
+const HANGS_MS = 300;
 
 describe.concurrent('walks', () => {
   it.each(Array.from({ length: WALKS }, (_, number) => number))(
@@ -21,6 +24,12 @@ describe.concurrent('walks', () => {
     },
     WALK_MS,
   );
+  it('that hang are a problem, and are not waited for', async () => {
+    const replies = [silent({ times: 'always' })];
+    const turns = [{ prompt: 'do it', acts: [] }];
+    const { problems } = await playWalk({ replies, settings: {}, hooks: [], turns }, HANGS_MS);
+    expect(problems.map(({ name }) => name)).toContain('hang');
+  });
   it('are the same for the same seed', () => {
     expect(drawWalk(3, 4)).toEqual(drawWalk(3, 4));
     expect(drawWalk(3, 4)).not.toEqual(drawWalk(3, 5));

@@ -3,11 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import type { LogMessage } from '../../services/messages.ts';
 import { brokenInvariants, type InvariantName } from '../../src/testing/invariants.ts';
+import { isObject } from '../../src/testing/json.ts';
 import { blocksOf } from '../../src/testing/received-request.ts';
 import { recordedQueries, replayQuery } from '../../src/testing/replay.ts';
 import { say } from '../../src/testing/replies.ts';
 import type { SDKMessage, SDKResultMessage } from '../../src/wire.ts';
 import { type OpenLife, openLife, type Scene, transcriptOf } from './scene.ts';
+import { within } from './within.ts';
 
 export interface Problem {
   /** The same name: the same way of failing, as far as cutting a walk down goes. */
@@ -31,6 +33,8 @@ export interface Heard {
   wasLeft: boolean;
   /** The host ended a turn: what was on the wire then may be lost. */
   wasStopped: boolean;
+  /** The engine gave a request up: what the server told it last may not have been read. */
+  hasHungUp: boolean;
 }
 
 const resultsIn = (messages: readonly SDKMessage[]): readonly SDKResultMessage[] =>
@@ -56,7 +60,7 @@ export function judgeLife(heard: Heard): readonly Problem[] {
 }
 
 function exceptionsOf(heard: Heard): readonly InvariantName[] {
-  const { life, wasLeft, messages } = heard;
+  const { life, wasLeft } = heard;
   return [
     'results', // over all processes together: judgeNames
     ...(life.isDead ? (['view', 'stands', 'deltas', 'answered'] as const) : []),
@@ -67,9 +71,7 @@ function exceptionsOf(heard: Heard): readonly InvariantName[] {
     ...(isRewritten(heard) ? (['view'] as const) : []),
     ...(mayLoseUsage(heard) ? (['usage'] as const) : []),
     // A background task that ends between two turns is in the meter of neither.
-    ...(JSON.stringify(messages).includes('run_in_background')
-      ? (['meter', 'usage'] as const)
-      : []),
+    ...(asksForBackground(heard) ? (['meter', 'usage'] as const) : []),
   ];
 }
 
@@ -78,24 +80,35 @@ const isRewritten = ({ messages }: Heard): boolean =>
   messages.some((m) => m.type === 'result' && m.terminal_reason === 'tool_deferred');
 
 /** What the server said last may not have arrived: a cut overtakes it, a deadline hangs up. */
-function mayLoseUsage({ life, wasLeft, wasStopped, messages }: Heard): boolean {
-  if (wasLeft || wasStopped || life.isDead) return true;
-  const isLossy = life.server.log.some(
-    (entry) =>
-      entry.type === 'client_closed' ||
-      (entry.type === 'fault' && entry.fault.kind !== 'end' && entry.fault.kind !== 'error'),
-  );
-  if (isLossy) return true;
-  const said = JSON.stringify(messages);
-  return /in time|too long|took longer|sent nothing|too many blocks|[Ii]nterrupt|deadline/.test(
-    said,
+function mayLoseUsage({ life, wasLeft, wasStopped, hasHungUp }: Heard): boolean {
+  if (wasLeft || wasStopped || hasHungUp || life.isDead) return true;
+  return life.server.log.some(
+    (entry) => entry.type === 'fault' && entry.fault.kind !== 'end' && entry.fault.kind !== 'error',
   );
 }
 
+/** The model has asked for a command that runs beside the turns. */
+const asksForBackground = ({ messages }: Heard): boolean =>
+  messages.some(
+    (message) =>
+      message.type === 'assistant' &&
+      message.message.content.some(
+        (block) =>
+          block.type === 'tool_use' && isObject(block.input) && block.input.run_in_background,
+      ),
+  );
+
 type Line = Readonly<Record<string, unknown>>;
 
-/** After all processes: the file, the prompts, the effects, and a session that goes on. */
-export async function judgeEnd(scene: Scene, heard: readonly Heard[]): Promise<readonly Problem[]> {
+/**
+ * After all processes: the file, the prompts, the effects, and a session that goes on.
+ * @param turnMs a turn that takes longer hangs.
+ */
+export async function judgeEnd(
+  scene: Scene,
+  heard: readonly Heard[],
+  turnMs: number,
+): Promise<readonly Problem[]> {
   const last = heard.at(-1);
   if (!last) return [];
   const { home } = last.life;
@@ -116,7 +129,7 @@ export async function judgeEnd(scene: Scene, heard: readonly Heard[]): Promise<r
   if (!wasKilled) problems.push(...judgeReplay(text, parsed));
   problems.push(...judgeNames(heard, parsed), ...judgeEffects(scene), ...judgeProcesses(scene));
   const goesOn = path !== undefined;
-  return [...problems, ...(goesOn ? await judgeGoingOn(scene, home) : [])];
+  return [...problems, ...(goesOn ? await judgeGoingOn(scene, home, turnMs) : [])];
 }
 
 function parsedLine(line: string): Line | undefined {
@@ -192,18 +205,32 @@ function judgeEffects({ effects }: Scene): readonly Problem[] {
     .map((key) => ({ name: 'effect twice', detail: key }));
 }
 
+const PS_MS = 10_000;
+
 /** Only of a walk that starts any: to ask is dear. */
 function judgeProcesses({ walk, nap }: Scene): readonly Problem[] {
   const startsAny =
     walk.hooks.some(({ isCommand }) => isCommand) || JSON.stringify(walk).includes(nap);
   if (!startsAny) return [];
-  const args = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+  const args = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8', timeout: PS_MS });
   const alive = args.split('\n').filter((line) => line.includes(`sleep ${nap}`));
   return alive.length === 0 ? [] : [{ name: 'process left', detail: alive.join('; ') }];
 }
 
+async function resultsOfTurn({ engine }: OpenLife): Promise<readonly SDKResultMessage[]> {
+  const results: SDKResultMessage[] = [];
+  for await (const message of engine.submitMessage('and now?')) {
+    if (message.type === 'result') results.push(message);
+  }
+  return results;
+}
+
 /** The session is taken up by another process, and nothing of what it went through shows. */
-async function judgeGoingOn(scene: Scene, home: string): Promise<readonly Problem[]> {
+async function judgeGoingOn(
+  scene: Scene,
+  home: string,
+  turnMs: number,
+): Promise<readonly Problem[]> {
   const ran = new Set(scene.effects.map(({ toolUseId }) => toolUseId));
   let life: OpenLife;
   try {
@@ -211,12 +238,13 @@ async function judgeGoingOn(scene: Scene, home: string): Promise<readonly Proble
   } catch (error) {
     return [{ name: 'not resumable', detail: String(error) }];
   }
-  const results: SDKResultMessage[] = [];
-  for await (const message of life.engine.submitMessage('and now?')) {
-    if (message.type === 'result') results.push(message);
+  const results = await within(resultsOfTurn(life), turnMs);
+  const closed = await within(life.engine.close(), turnMs);
+  await within(life.server.close(), turnMs);
+  if (results === 'late' || closed === 'late') {
+    const what = results === 'late' ? 'the turn' : 'close()';
+    return [{ name: 'hang', detail: `going on: ${what} is not over after ${turnMs} ms` }];
   }
-  await life.engine.close();
-  await life.server.close();
   const problems: Problem[] = [];
   const [first] = life.server.violations;
   if (first) problems.push({ name: `illegal later ${first.rule}`, detail: first.message });

@@ -1,6 +1,7 @@
 /** Walks a walk on the real engine, over real HTTP, and says what of the things that always hold did not. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { ObservedAnswer } from '../../src/engine-events.ts';
 import { agreedBy } from '../../src/testing/invariants.ts';
 import type { Reply } from '../../src/testing/script.ts';
 import type { SDKMessage } from '../../src/wire.ts';
@@ -15,11 +16,13 @@ import {
   type Scene,
 } from './scene.ts';
 import type { Act, Walk, WalkTurn } from './walk.ts';
+import { within } from './within.ts';
 
 /** Above the sum of all deadlines of a turn here: what is not over then hangs. */
 const TURN_MS = 45_000;
 /** A walk that hangs is cut down sooner than it is believed to hang. */
 export const IMPATIENT_MS = 15_000;
+/** Above the deadlines of all that a close waits for. */
 const CLOSE_MS = 12_000;
 const PAUSE_MS = 50;
 
@@ -58,14 +61,9 @@ const withNap = (walk: Walk, nap: string): Walk =>
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** `undefined` when it is not there in time. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
+/** By the engine: it was stopped, or a deadline was over. */
+const wasGivenUp = ({ isAborted, failure }: ObservedAnswer): boolean =>
+  isAborted || failure?.class === 'timeout' || failure?.class === 'stalled';
 
 type TurnEnd = 'ended' | 'left' | 'killed' | 'hung';
 
@@ -106,11 +104,11 @@ class Player {
       this.#now.waiting = this.#life.engine.takeQueued().map(({ uuid }) => uuid);
     } finally {
       await this.#close(this.#life);
-      await within(Promise.all(this.#afterlives), CLOSE_MS);
+      await this.#inTime('what the host began beside the turns', Promise.all(this.#afterlives));
     }
     for (const heard of this.#heard) this.#problems.push(...judgeLife(heard));
     if (this.#problems.some(({ name }) => name === 'hang')) return;
-    this.#problems.push(...(await judgeEnd(this.#scene, this.#heard)));
+    this.#problems.push(...(await judgeEnd(this.#scene, this.#heard, this.#turnMs)));
   }
 
   async #begin(home: string, replies: readonly Reply[], isPlain = false): Promise<void> {
@@ -118,18 +116,24 @@ class Player {
     this.#now = {
       ...{ life: this.#life, messages: [], prompts: [], enqueued: [], cancelled: [] },
       ...{ history: [], waiting: [], agreed: agreedBy(this.#life.engine) },
-      ...{ wasLeft: false, wasStopped: false },
+      ...{ wasLeft: false, wasStopped: false, hasHungUp: false },
     };
-    this.#heard.push(this.#now);
+    const now = this.#now;
+    now.life.engine.observe((event) => {
+      if (event.type === 'request.ended' && wasGivenUp(event.answer)) now.hasHungUp = true;
+    });
+    this.#heard.push(now);
   }
 
-  async #close(life: OpenLife): Promise<void> {
-    const closed = await within(
-      life.engine.close().then(() => true),
-      CLOSE_MS,
-    );
-    if (!closed && !life.isDead) this.#problems.push({ name: 'hang', detail: 'close() hangs' });
-    await life.server.close();
+  async #close({ engine, server }: OpenLife): Promise<void> {
+    await this.#inTime('close()', engine.close());
+    await this.#inTime("the server's close()", server.close());
+  }
+
+  /** *Contract:* what is not over in time is a problem, and is waited for no longer. */
+  async #inTime(what: string, work: Promise<unknown>): Promise<void> {
+    if ((await within(work, CLOSE_MS)) !== 'late') return;
+    this.#problems.push({ name: 'hang', detail: `${what}: not over after ${CLOSE_MS} ms` });
   }
 
   /** As hosts do: what was said beside the last turn is the next one. */
@@ -206,8 +210,10 @@ class Player {
         this.#hear(step.value);
         for (; state.pauses > 0; state.pauses -= 1) await wait(PAUSE_MS);
         if (state.wantsToLeave && step.value.type !== 'result') {
-          await messages.return();
-          return 'left';
+          const left = messages.return().then(() => 'left' as const);
+          const end = await Promise.race([left, cutShort]);
+          if (end !== 'left') left.catch(() => {}); // of a process that is dead, too
+          return end;
         }
       }
     } finally {
