@@ -3,14 +3,12 @@
  * without any service and without time, and takes the same steps over the same edges for the same
  * reasons. Where the lines do not fit the chart of today, the run says so and does not guess.
  */
-import { type Actor, createActor, fromCallback } from 'xstate';
 import type { QueryOutput } from '../../machines/events.ts';
-import { conversations, questions } from '../../machines/ports.ts';
-import { queryMachine } from '../../machines/query.machine.ts';
 import type { QueryInput } from '../../machines/state.ts';
 import { isObject, messagesOf } from '../../services/journal/records.ts';
 import type { JournalRecord, JournalStore } from '../../services/journal/store.ts';
 import type { Usage } from '../../services/model/types.ts';
+import { silentChart } from '../silent-chart.ts';
 import { UsageError } from '../usage-error.ts';
 import type { SDKMessage } from '../wire.ts';
 import { LiveRun } from './live-run.ts';
@@ -69,19 +67,8 @@ async function recordsOf(store: JournalStore, sessionId: string) {
   return { records: records.reverse(), damaged, isCut };
 }
 
-/** Nobody answers, and no time passes: what happened stands in the lines. */
-const silentMachine = queryMachine.provide({
-  actors: Object.fromEntries(
-    [...Object.keys(questions), ...Object.keys(conversations)].map((name) => [
-      name,
-      fromCallback(() => {}),
-    ]),
-  ) as never,
-});
-const noTime = { setTimeout: () => 0, clearTimeout: () => {} };
-
 interface Query {
-  readonly actor: Actor<typeof queryMachine>;
+  readonly actor: ReturnType<typeof silentChart>;
   /** Reasons that the chart has said and no line has confirmed. */
   readonly said: string[];
   /** Events that were heard. */
@@ -195,7 +182,9 @@ class Replay {
       },
     });
     const query: Query = {
-      actor: this.#actorOf(queryId, given),
+      actor: silentChart(given, (event) =>
+        this.#run.observe({ type: 'query.inspected', queryId, event }),
+      ),
       said: [],
       heard: 0,
       isLost: false,
@@ -206,13 +195,6 @@ class Replay {
     this.#queries.set(queryId, query);
     query.actor.subscribe({ error: () => {} });
     query.actor.start();
-  }
-
-  #actorOf(queryId: string, input: QueryInput): Actor<typeof queryMachine> {
-    return createActor(silentMachine, {
-      ...{ input, clock: noTime },
-      inspect: (event) => this.#run.observe({ type: 'query.inspected', queryId, event }),
-    });
   }
 
   #hear({ queryId, n, event }: JournalRecord, line: number): void {

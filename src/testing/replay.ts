@@ -2,13 +2,11 @@
  * A session heard again: the chart alone, without services, model or disk, takes the events that
  * stand in the session's file. The same events give the same run.
  */
-import { type AnyEventObject, createActor, fromCallback } from 'xstate';
+import type { AnyEventObject } from 'xstate';
 import type { QueryEvent, QueryOutput } from '../../machines/events.ts';
-import { conversations, questions } from '../../machines/ports.ts';
-import { queryMachine } from '../../machines/query.machine.ts';
 import type { TerminalReason } from '../../machines/reasons.ts';
 import type { QueryInput, QueryState } from '../../machines/state.ts';
-import { fakeClock } from './fake-clock.ts';
+import { silentChart } from '../silent-chart.ts';
 import { isObject } from './json.ts';
 
 /** One query of a session: what it began with, and all that its chart heard. */
@@ -52,13 +50,6 @@ function lineOf(line: string): Readonly<Record<string, unknown>> {
   }
 }
 
-const nobody = Object.fromEntries(
-  [...Object.keys(questions), ...Object.keys(conversations)].map((name) => [
-    name,
-    fromCallback(() => {}),
-  ]),
-);
-
 /**
  * Lets the chart hear it all again. Takes no time, asks nobody, changes nothing.
  *
@@ -68,10 +59,7 @@ const nobody = Object.fromEntries(
  * }
  */
 export function replayQuery({ input, events }: RecordedQuery): ReplayedQuery {
-  const actor = createActor(queryMachine.provide({ actors: nobody as never }), {
-    input,
-    clock: fakeClock().deps.clock, // its deadlines stand in the record
-  });
+  const actor = silentChart(input);
   const transitions: string[] = [];
   actor.on('*', (word: QueryOutput) => {
     if (word.type === 'transition' && word.reason !== undefined) transitions.push(word.reason);
