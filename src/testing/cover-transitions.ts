@@ -88,7 +88,7 @@ export interface TestPath {
   readonly end: AnyMachineSnapshot;
 }
 
-export interface Coverage {
+export interface PathCoverage {
   readonly paths: readonly TestPath[];
   /** Ids of all transitions of the machine: `<state> · <event> · <place in its list>`. */
   readonly transitions: readonly string[];
@@ -155,7 +155,7 @@ export function coverTransitions<M extends AnyStateMachine>(
   machine: M,
   outcomes: Outcomes<EventFromLogic<M>, ContextFrom<M>>,
   options: CoverOptions<M> = {},
-): Coverage {
+): PathCoverage {
   const transitions = allTransitions(machine);
   const seen = explore(machine, outcomes, options);
   const { wanted = transitions, usual = usualOf(outcomes as Outcomes) } = options;

@@ -11,11 +11,11 @@ export {
   editContext,
 } from './context-editing.ts';
 export {
-  type Coverage,
   type CoverOptions,
   coverTransitions,
   type Outcome,
   type Outcomes,
+  type PathCoverage,
   type PathStep,
   type TestPath,
 } from './cover-transitions.ts';
