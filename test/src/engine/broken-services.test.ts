@@ -50,7 +50,7 @@ async function tellWith(name: Question, script: Script, service: () => Promise<n
     gates: summing,
     script,
     prompts: [[{ type: 'text', text: 'do it' }, pixel], 'again'],
-    limits: { stageMs: 60, drainMs: 60, summaryMs: 60, attachMs: 60, hooksMs: 60 },
+    limits: limitsFor(name),
     config: () => ({
       tools: [hostTool('Look', () => 'seen')],
       initialMessages: past(user('x'.repeat(60_000)), answer('m0', 'Noted.')),
@@ -65,6 +65,19 @@ async function tellWith(name: Question, script: Script, service: () => Promise<n
   });
   return told;
 }
+/** Short for the service that is broken; the others work, on a busy machine, too. */
+const limitsFor = (name: Question) => {
+  const of = {
+    autocompact: 'summaryMs',
+    reactiveCompact: 'summaryMs',
+    drainCollapses: 'drainMs',
+    attachments: 'attachMs',
+    stopHooks: 'hooksMs',
+    switchModel: 'switchMs',
+  } as const;
+  return { [name in of ? of[name as keyof typeof of] : 'stageMs']: 60 };
+};
+
 /** What the service says in the second turn. */
 const fixed = async (state: { history: unknown }) => ({
   type: 'stage.done',
