@@ -164,17 +164,17 @@ export function parseArguments(argv: readonly string[], terminal: Terminal): Par
   return { invocation, ...rest };
 }
 
-function inspectOf({ inspect, inspectControl, inspectCoverage, inspectOrigin }: Flags) {
+function inspectOf({ inspect, ...flags }: Flags) {
+  const { inspectControl, inspectSend, inspectCoverage, inspectOrigin } = flags;
   if (inspect === undefined) {
-    if (!inspectControl && inspectCoverage === undefined && inspectOrigin === undefined) {
-      return undefined;
-    }
+    const others = [inspectControl, inspectSend, inspectCoverage, inspectOrigin];
+    if (others.every((value) => value === undefined)) return undefined;
     throw new UsageError(
-      '--inspect-control, --inspect-coverage and --inspect-origin need --inspect',
+      '--inspect-control, --inspect-send, --inspect-coverage and --inspect-origin need --inspect',
     );
   }
   return {
-    ...{ port: inspect, control: inspectControl === true },
+    ...{ port: inspect, hold: inspectControl === true, send: inspectSend === true },
     ...(inspectCoverage === undefined ? {} : { coverage: inspectCoverage }),
     ...(inspectOrigin === undefined ? {} : { origin: inspectOrigin }),
   } satisfies InspectRequest;

@@ -124,7 +124,10 @@ async function runTurn(
   const { out } = context;
   const { engineFromOptions } = await import('../options.ts');
   const engine = await engineFromOptions(options, environment);
-  const inspector = await watchRun({ port: 0, control: false }, { ...context, environment });
+  const inspector = await watchRun(
+    { port: 0, hold: false, send: false },
+    { ...context, environment },
+  );
   inspector.engine(engine);
   const watch = watchSignals(() => engine.interrupt());
   out.gone.addEventListener('abort', () => engine.interrupt());

@@ -154,6 +154,7 @@ export interface Flags {
   /** Port; 0: any. */
   readonly inspect?: number;
   readonly inspectControl?: true;
+  readonly inspectSend?: true;
   readonly inspectCoverage?: string;
   readonly inspectOrigin?: string;
 }
@@ -227,7 +228,8 @@ function makeCommand(): Command {
     'a page on 127.0.0.1 that shows the run; its address is on stderr',
     portOf,
   );
-  add('--inspect-control', 'the page may hold the run (breakpoints) and send events to it');
+  add('--inspect-control', 'the page may hold the run: breakpoints, steps');
+  add('--inspect-send', 'the page may send events to the run');
   add('--inspect-coverage <file>', 'which transitions tests have taken: coverage/chart.json');
   add(
     '--inspect-origin <site>',

@@ -8,8 +8,10 @@ import { BRIDGE, installedBridge } from './installed-bridge.ts';
 export interface InspectRequest {
   /** 0: any that is free. */
   readonly port: number;
-  /** The page may hold the run and send events to it. */
-  readonly control: boolean;
+  /** The page may hold the run. */
+  readonly hold: boolean;
+  /** The page may send events to it. */
+  readonly send: boolean;
   /** What the tests have taken, from a file. */
   readonly coverage?: string;
   /** A site whose pages may look on through @xstate/inspect. */
@@ -26,7 +28,7 @@ export interface RunWatch {
 
 /** Says on stderr where to look. @throws UsageError when the port is taken. */
 export async function watchRun(
-  { port, control, coverage, origin }: InspectRequest,
+  { port, hold, send, coverage, origin }: InspectRequest,
   { environment, warn }: Pick<CliContext, 'environment' | 'warn'>,
 ): Promise<RunWatch> {
   const { startInspector } = await import('../inspect/start-inspector.ts');
@@ -35,12 +37,13 @@ export async function watchRun(
     throw new UsageError(`--inspect-origin needs the package ${BRIDGE}: npm install -g ${BRIDGE}`);
   }
   const inspector: Inspector = await startInspector(undefined, {
-    ...{ port, environment, hold: control, send: control, title: 'escapement' },
+    ...{ port, environment, hold, send, title: 'escapement' },
     ...(coverage === undefined ? {} : { coverage }),
     ...(v4 ? { v4 } : {}),
     ...(origin === undefined ? {} : { v4Origins: [origin] }),
   });
-  warn(`inspector: ${inspector.url}${control ? ' (may hold this run)' : ''}`);
+  const may = [...(hold ? ['hold this run'] : []), ...(send ? ['send events to it'] : [])];
+  warn(`inspector: ${inspector.url}${may.length > 0 ? ` (may ${may.join(' and ')})` : ''}`);
   if (origin !== undefined) {
     const place = `${inspector.url.replace(/^http/, 'ws')}xstate-inspect`;
     warn(`for pages of ${origin} that speak @xstate/inspect: ${place}`);

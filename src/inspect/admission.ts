@@ -24,6 +24,8 @@ export interface Refusal {
 export interface Admitted {
   readonly route: string;
   readonly query: URLSearchParams;
+  /** A page of another site: it may look on, never more. */
+  readonly isGuest: boolean;
 }
 
 export class Admission {
@@ -64,11 +66,13 @@ export class Admission {
     }
     const place = placeOf(asked.url);
     if (!place || !this.#isToken(place.token)) return { status: 404, why: 'not found' };
-    if (method === 'GET') return { route: place.route, query: place.query };
+    const admitted = { route: place.route, query: place.query, isGuest };
+    if (method === 'GET') return admitted;
     if (method !== 'POST' || place.route !== routes.command || !this.#allowsCommands) {
       return { status: 405, why: 'only GET' };
     }
-    return this.#refusalOfCommand(headers) ?? { route: place.route, query: place.query };
+    if (isGuest) return { status: 403, why: 'a guest may look on, and nothing else' };
+    return this.#refusalOfCommand(headers) ?? admitted;
   }
 
   /** A form of another page can send neither this header nor JSON, and no page without an origin. */

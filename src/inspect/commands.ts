@@ -67,13 +67,25 @@ const isState = (id: string, run: LiveRun): boolean =>
 
 function send(command: Extract<Command, { do: 'send' | 'abort' }>, run: LiveRun): CommandAnswer {
   const { instance } = command;
+  const event = command.do === 'abort' ? { type: 'abort' } : command.event;
+  return sendTo(instance, event, run);
+}
+
+/**
+ * The one rule of what may be sent, whoever wants to: an event of the machine's own, and only where
+ * it would do something. It is written down before it is sent.
+ */
+export function sendTo(
+  instance: string,
+  event: { readonly type: string },
+  run: LiveRun,
+): CommandAnswer {
   const actor = run.actor(instance);
   if (!actor) return no(`${instance} does not run`);
-  const event = command.do === 'abort' ? { type: 'abort' } : command.event;
-  const known = sendable(instance, run)?.events.find(({ type }) => type === event.type);
-  if (!known) return no(`${event.type} is no event of this machine`);
-  if (!known.can && !canTake(actor, event)) return no(`${event.type} would do nothing now`);
-  run.control(command.do === 'abort' ? 'aborted' : 'sent', event.type, instance);
+  const isKnown = sendable(instance, run)?.events.some(({ type }) => type === event.type);
+  if (!isKnown) return no(`${event.type} is no event of this machine`);
+  if (!canTake(actor, event)) return no(`${event.type} would do nothing now`);
+  run.control(event.type === 'abort' ? 'aborted' : 'sent', event.type, instance);
   actor.send(event);
   return done;
 }

@@ -146,6 +146,11 @@ export class LiveRun implements Run {
     return this.#steps.actor(instance);
   }
 
+  /** The instance of a machine that runs. */
+  instanceOf(actor: AnyActorRef): string | undefined {
+    return this.#steps.idOf(actor);
+  }
+
   get isOver(): boolean {
     return this.#isOver;
   }

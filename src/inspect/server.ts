@@ -36,8 +36,16 @@ export interface ServerParts {
   readonly coverage?: () => Promise<Coverage | undefined>;
   /** Pages of other sites that may ask for an upgrade. */
   readonly upgradeOrigins?: readonly string[];
-  /** Takes over an upgrade at `/<token>/xstate-inspect`, whose sender was checked. */
-  readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+  /**
+   * Takes over an upgrade at `/<token>/xstate-inspect`, whose sender was checked.
+   * @param isGuest a page of another site: it may only look on.
+   */
+  readonly onUpgrade?: (
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    isGuest: boolean,
+  ) => void;
 }
 
 const COMMAND_WAIT_MS = 5_000;
@@ -105,7 +113,7 @@ export class InspectorServer {
     }
     this.#upgraded.add(socket);
     socket.once('close', () => this.#upgraded.delete(socket));
-    onUpgrade(request, socket, head);
+    onUpgrade(request, socket, head, admitted.isGuest);
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

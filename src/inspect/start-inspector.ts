@@ -6,7 +6,7 @@ import type { AnyActorRef, InspectionEvent } from 'xstate';
 import type { EngineObserver } from '../engine-events.ts';
 import type { QueryHold } from '../query-hold.ts';
 import { UsageError } from '../usage-error.ts';
-import { type Control, obey, sendable } from './commands.ts';
+import { type Control, obey, sendable, sendTo } from './commands.ts';
 import { Hold } from './hold.ts';
 import { LiveRun } from './live-run.ts';
 import type { Coverage } from './protocol.ts';
@@ -25,7 +25,13 @@ export interface InspectedEngine {
 /** Speaks to tools for XState 4. */
 export interface XstateBridge {
   inspect(event: InspectionEvent): void;
-  connect(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** @param access `mayOnlyLook`: what it sends is not heard. */
+  connect(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    access: { readonly mayOnlyLook: boolean },
+  ): void;
   close(): void;
 }
 /** `createV4Bridge` of `escapement-xstate-inspect` is one. */
@@ -34,6 +40,8 @@ export type CreateXstateBridge = (options: {
   readonly redact: (value: unknown) => unknown;
   readonly scrub: (json: string) => string;
   readonly allowSend: boolean;
+  /** Takes what a tool sends to an actor. */
+  readonly send: (actor: object, event: { readonly type: string }) => void;
 }) => XstateBridge;
 
 export interface InspectorOptions {
@@ -76,7 +84,8 @@ export interface InspectorOptions {
   /** The protocol of @xstate/inspect beside the page: give `createV4Bridge`. */
   readonly v4?: CreateXstateBridge;
   /**
-   * Pages of these sites may look on through `v4`: `https://stately.ai`. Default: none but ours.
+   * Pages of these sites may look on through `v4`, and send nothing, whatever else is allowed:
+   * `https://stately.ai`. Default: none but ours.
    * Contexts leave for what such a page does with them.
    */
   readonly v4Origins?: readonly string[];
@@ -136,6 +145,10 @@ export async function startInspector(
   const bridge = options.v4?.({
     redact: redacter(redact, () => run.note('warning', 'the redact function threw')),
     ...{ scrub: run.scrub, allowSend: control.send },
+    send: (actor, event) => {
+      const instance = run.instanceOf(actor as AnyActorRef);
+      if (instance !== undefined) sendTo(instance, event, run);
+    },
   });
   const server: InspectorServer = new InspectorServer({
     ...{ run, port: options.port ?? 0, keepsAlive: options.keepAlive ?? false },
@@ -143,7 +156,10 @@ export async function startInspector(
     ...(control.hold || control.send ? { control: controlOf(run, hold, control, onAlone) } : {}),
     ...(options.coverage === undefined ? {} : { coverage: coverageIn(options.coverage) }),
     ...(bridge
-      ? { onUpgrade: (request, socket, head) => bridge.connect(request, socket, head) }
+      ? {
+          onUpgrade: (request, socket, head, mayOnlyLook) =>
+            bridge.connect(request, socket, head, { mayOnlyLook }),
+        }
       : {}),
   });
   const url = await listening(server, options.port ?? 0);

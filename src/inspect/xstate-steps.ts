@@ -126,6 +126,11 @@ export class StepRecorder {
     return undefined;
   }
 
+  /** The instance of a machine, while it lives. */
+  idOf(ref: AnyActorRef): string | undefined {
+    return this.#instances.get(ref)?.entry.instance;
+  }
+
   /** Where an instance of our own chart is. */
   iterationOf(id: string): number | undefined {
     for (const { entry, iteration } of this.#instances.values()) {

@@ -143,6 +143,40 @@ describe('what is told', () => {
       actor.stop();
     }
   });
+  it('takes events by the rule of the page, writes them down, and none of a page of another site', async () => {
+    const guest = 'https://stately.ai';
+    const inspector = await open({ send: true, v4Origins: [guest] });
+    const actor = createActor(counter, { inspect: inspector.inspect }).start();
+    const place = `ws://${receiverAddress(inspector.url)}`;
+    const opened = async (headers: Record<string, string>) => {
+      const socket = new WebSocket(place, { headers });
+      await new Promise((resolve) => void socket.on('open', resolve));
+      return socket;
+    };
+    const heardBy = async (socket: WebSocket, types: readonly string[]) => {
+      const event = (type: string) => JSON.stringify({ data: { type }, origin: actor.sessionId });
+      for (const type of types) {
+        socket.send(JSON.stringify({ type: 'xstate.event', event: event(type) }));
+      }
+      const answered = new Promise((resolve) => void socket.once('message', resolve));
+      socket.send('{"type":"xstate.inspecting"}'); // answered after all that was sent
+      await answered;
+      socket.terminate();
+    };
+    await heardBy(await opened({ origin: guest, 'sec-fetch-site': 'cross-site' }), ['add']);
+    expect(actor.getSnapshot().context.count).toBe(0);
+    await heardBy(await opened({}), ['add', 'unheard.of']);
+    expect(actor.getSnapshot().context.count).toBe(1);
+    let lines = '';
+    for await (const line of inspector.recording()) lines += line;
+    const said = lines
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind?: string; what?: string })
+      .filter(({ kind }) => kind === 'control');
+    expect(said.map(({ what }) => what)).toEqual(['add']);
+    actor.stop();
+  });
 });
 
 describe('the end', () => {

@@ -22,8 +22,17 @@ export interface BridgeOptions {
   readonly scrub?: (json: string) => string;
   /** Tools may send events to the actors. Default: false, they only look on. */
   readonly allowSend?: boolean;
+  /**
+   * With `allowSend`: takes an event that a tool sends to an actor. Default: the actor takes it, if
+   * it can: a machine only what would do something.
+   */
+  readonly send?: (actor: object, event: HeardEvent) => void;
   /** Told when the bridge itself is wrong. Default: a warning of the process. */
   readonly onError?: (error: unknown) => void;
+}
+
+export interface Access {
+  readonly mayOnlyLook: boolean;
 }
 
 export interface Bridge {
@@ -35,8 +44,10 @@ export interface Bridge {
   /**
    * Takes over an HTTP upgrade, on which the caller has checked who asks: its token, Host and
    * Origin.
+   * @param access `mayOnlyLook`: its events are not heard, for instance those of a page of another
+   * site. Default: it may do what the bridge allows.
    */
-  connect(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  connect(request: IncomingMessage, socket: Duplex, head: Buffer, access?: Access): void;
   /** Lets all tools go. */
   close(): void;
 }
@@ -74,8 +85,11 @@ class V4Bridge implements Bridge {
   /** Bound: observers are passed on as plain functions. */
   readonly inspect = (seen: InspectedEvent): void => this.#safely(() => this.#hear(seen));
 
-  connect(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => this.#welcome(webSocket));
+  connect(request: IncomingMessage, socket: Duplex, head: Buffer, access?: Access): void {
+    const maySend = this.#options.allowSend === true && access?.mayOnlyLook !== true;
+    this.#server.handleUpgrade(request, socket, head, (webSocket) =>
+      this.#welcome(webSocket, maySend),
+    );
   }
 
   close(): void {
@@ -86,19 +100,19 @@ class V4Bridge implements Bridge {
     this.#names.clear();
   }
 
-  #welcome(socket: WebSocket): void {
+  #welcome(socket: WebSocket, maySend: boolean): void {
     const client = new Client(socket);
     socket.on('error', () => {}); // what does not follow the protocol closes its own socket
     socket.on('close', () => this.#clients.delete(client));
     socket.on('message', (data, isBinary) => {
-      if (!isBinary) this.#safely(() => this.#obey(data.toString(), client));
+      if (!isBinary) this.#safely(() => this.#obey(data.toString(), client, maySend));
     });
   }
 
-  #obey(text: string, client: Client): void {
+  #obey(text: string, client: Client, maySend: boolean): void {
     const command = commandOf(text);
     if (command?.type === 'xstate.inspecting') this.#join(client);
-    if (command?.type === 'xstate.event' && this.#options.allowSend) {
+    if (command?.type === 'xstate.event' && maySend) {
       this.#deliver(command.sessionId, command.event);
     }
   }
@@ -114,7 +128,9 @@ class V4Bridge implements Bridge {
 
   #deliver(sessionId: string, event: HeardEvent): void {
     for (const service of this.#services.values()) {
-      if (service.sessionId === sessionId && isActive(service)) service.actor.send(event);
+      if (service.sessionId !== sessionId || !isActive(service)) continue;
+      if (this.#options.send) this.#options.send(service.actor, event);
+      else if (canTake(service.actor, event)) service.actor.send(event);
     }
   }
 
@@ -255,5 +271,9 @@ class V4Bridge implements Bridge {
     else process.emitWarning(`the bridge to @xstate/inspect: ${String(error)}`);
   }
 }
+
+/** What is no machine does not say. */
+const canTake = (actor: Actor, event: HeardEvent): boolean =>
+  actor.getSnapshot()?.can?.(event) ?? true;
 
 const isActive = ({ actor }: Service): boolean => actor.getSnapshot()?.status === 'active';

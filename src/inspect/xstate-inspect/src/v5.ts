@@ -35,6 +35,8 @@ export interface Snapshot {
   readonly error?: unknown;
   readonly tags?: Iterable<string>;
   readonly children?: Readonly<Record<string, { readonly id: string } | undefined>>;
+  /** Of a machine: whether it would do something with it. */
+  can?(event: HeardEvent): boolean;
 }
 
 export interface StateNode {
