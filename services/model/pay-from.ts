@@ -2,6 +2,7 @@
 import type { Failure } from '../../machines/state.ts';
 import type { Price } from './model-table.ts';
 import type { Purse } from './purse.ts';
+import { isReadAgain } from './request.ts';
 import type { CallModel, ModelEvent, ModelRequest } from './types.ts';
 
 export interface PayFromDeps {
@@ -52,16 +53,14 @@ export function payFrom({ purse, ...deps }: PayFromDeps, callModel: CallModel): 
 
   /** Nothing of it is in the cache; only requests with breakpoints write into it. */
   function worstPrompt(request: ModelRequest, price: Price): number {
-    const { isOneShot } = mannersOf(request);
-    const perMtok = isOneShot ? price.inputUsdPerMtok : price.cacheWriteUsdPerMtok;
+    const perMtok = isReadAgain(request) ? price.cacheWriteUsdPerMtok : price.inputUsdPerMtok;
     return (deps.sizeOf(request) * perMtok) / 1e6;
   }
 }
 
 function mannersOf({ querySource: source }: ModelRequest) {
   const isLoop = source === 'main' || source === 'subagent';
-  const isPatient = isLoop || source === 'compact';
-  return { isLoop, isPatient, isOneShot: !isPatient };
+  return { isLoop, isPatient: isLoop || source === 'compact' };
 }
 
 function unaffordable({ usdMax, left }: Purse): ModelEvent {

@@ -46,7 +46,8 @@ export function buildRequest(request: ModelRequest): BuiltRequest {
   const projection = projectMessages(request.messages, request);
   const { messages, previousEnd, anchorEnd } = projection;
   const system = toSystem(request.systemPrompt);
-  setBreakpoints(system, messages, [previousEnd, anchorEnd]);
+  // What is asked once nobody reads again: a cache write would only cost a quarter more.
+  if (isReadAgain(request)) setBreakpoints(system, messages, [previousEnd, anchorEnd]);
   const maxTokens = Math.max(1, Math.floor(request.maxTokens));
   const thinking = thinkingParam(request.thinking, request.model, maxTokens);
   const body = {
@@ -72,6 +73,10 @@ export function buildRequest(request: ModelRequest): BuiltRequest {
   };
   return { body, headers };
 }
+
+/** Errands of one request stand alone; a summary begins with the prompt of the loop. */
+export const isReadAgain = ({ querySource: source }: Pick<ModelRequest, 'querySource'>): boolean =>
+  source === 'main' || source === 'subagent' || source === 'compact';
 
 /** Whether thinking that had to be left out forbids to ask for more of it. */
 function mayAskFor({ type }: Anthropic.ThinkingConfigParam, projection: Projection): boolean {

@@ -241,6 +241,14 @@ describe('breakpoints', () => {
     user('note'),
   ];
 
+  it('are for what is read again: an errand of one request writes nothing to the cache', () => {
+    const given = { systemPrompt: ['one'], previousCount: 4 };
+    const of = (querySource: ModelRequest['querySource']) => marks(log, { ...given, querySource });
+    expect([of('collapse'), of('tool_summary'), of('hook_agent')]).toEqual([[], [], []]);
+    expect(of('subagent')).toEqual(of('main'));
+    expect(of('compact')).toEqual(of('main'));
+  });
+
   it('stand on the last system block, the end, and the end of the request before', () => {
     const systemPrompt = ['one', '', 'two'];
     expect(marks(log, { systemPrompt, previousCount: 4 })).toEqual(['s1', '2.0', '4.1']);
