@@ -328,7 +328,8 @@ export class Accumulator {
   #note(event: RawEvent, given: Record<string, unknown>): readonly ModelEvent[] {
     const { delta, usage } = given;
     this.#usage = readUsage(this.#usage, usage);
-    if (CACHED_MICROCOMPACT) this.#edited = readAppliedEdit(given.context_management);
+    if (CACHED_MICROCOMPACT)
+      this.#edited = readAppliedEdit(given.context_management) ?? this.#edited;
     if (isRecord(delta)) {
       this.#stopReason = delta.stop_reason ?? this.#stopReason;
       this.#stopDetails = delta.stop_details ?? this.#stopDetails;

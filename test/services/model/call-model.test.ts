@@ -178,6 +178,16 @@ describe('a whole answer', () => {
   );
 });
 
+it('what the API has left out is not forgotten for a second message_delta', async () => {
+  const edit = { type: 'clear_tool_uses_20250919', cleared_input_tokens: 7, cleared_tool_uses: 2 };
+  const first = sse('message_delta', {
+    delta: { stop_reason: 'end_turn' },
+    context_management: { applied_edits: [edit] },
+  });
+  const answer = await answerTo(start(), text(0, 'hello'), first, end());
+  expect(answer.ended).toMatchObject({ edited: { clearedTokens: 7, clearedUses: 2 } });
+});
+
 describe('usage that is none', () => {
   it.each([
     ['missing', {}, {}, [0, 0]],
