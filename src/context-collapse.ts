@@ -17,11 +17,13 @@ import type { Collapse } from '../services/collapse/record.ts';
 import { renderRounds } from '../services/collapse/render.ts';
 import type { Segment } from '../services/collapse/segments.ts';
 import { makeFolder } from '../services/make-folder.ts';
+import { forgetToldIn } from '../services/memory/nested-memory.ts';
 import type { LogMessage } from '../services/messages.ts';
 import { modelFacts } from '../services/model/model-table.ts';
+import { callsOf } from '../services/preprocess/rounds.ts';
 import { windows } from '../services/preprocess/windows.ts';
 import { fileStateOf } from '../services/tools/files/index.ts';
-import { forgetNested, windowsOf } from './context-services.ts';
+import { windowsOf } from './context-services.ts';
 import { noteCollapsed } from './request-maker.ts';
 import { bill, type Session } from './session.ts';
 import type { SessionServices } from './session-services.ts';
@@ -113,12 +115,15 @@ async function keep({ folder, config }: Session, text: string): Promise<string |
 
 /** Files and instructions that were read in these rounds are not in sight any more. */
 function noteCommit(session: Session, { history, places }: Commit): void {
+  const { log } = session;
   const fresh = places.filter(({ collapse }) => !collapse.isCommitted);
   if (fresh.length > 0) {
     const ids = fresh.map(({ collapse }) => collapse.id);
     session.transcript.note('collapse-committed', { ids });
   }
-  fileStateOf(session.toolState).forgetShown();
-  forgetNested(session);
+  const uuids = places.flatMap(({ collapse }) => collapse.uuids);
+  const calls = uuids.flatMap((uuid) => (log.has(uuid) ? callsOf(log.get(uuid)) : []));
+  fileStateOf(session.toolState).forgetShown(new Set(calls.map(({ id }) => id)));
+  forgetToldIn(session.loadedNestedMemoryPaths, uuids);
   noteCollapsed(session, history, places);
 }

@@ -163,7 +163,7 @@ function noteTaskBudget(session: Session, { preTokens }: Compaction): void {
 }
 
 /** Instructions that were appended went with the rest: they are read again where they hold. */
-export function forgetNested({ loadedNestedMemoryPaths, config }: Session): void {
+function forgetNested({ loadedNestedMemoryPaths, config }: Session): void {
   loadedNestedMemoryPaths.clear();
   for (const path of config.memoryPaths ?? []) loadedNestedMemoryPaths.add(path);
 }

@@ -47,6 +47,18 @@ interface Instructions {
   readonly paths: readonly string[];
 }
 
+/** In which messages instructions were appended, for each set of what is loaded. */
+const toldIn = new WeakMap<ReadonlySet<string>, Map<string, readonly string[]>>();
+
+/** These messages are out of sight: what they have told is read again where it holds. */
+export function forgetToldIn(loaded: Set<string>, uuids: Iterable<string>): void {
+  const told = toldIn.get(loaded);
+  for (const uuid of uuids) {
+    for (const path of told?.get(uuid) ?? []) loaded.delete(path);
+    told?.delete(uuid);
+  }
+}
+
 /** For the folders below `root` that the last rounds have read or written files in. */
 export function createNestedMemory(deps: NestedMemoryDeps): AheadOfTime {
   const { root, userHome, toolState, loaded, mayRead } = deps;
@@ -108,6 +120,7 @@ export function createNestedMemory(deps: NestedMemoryDeps): AheadOfTime {
     source: async (_, signal) => {
       prefetch();
       const texts: string[] = [];
+      const paths: string[] = [];
       const { finds, errors } = await ahead.take(signal);
       sayFailures('nested instructions', errors, deps.tell);
       for (const { found } of finds) {
@@ -115,12 +128,16 @@ export function createNestedMemory(deps: NestedMemoryDeps): AheadOfTime {
         for (const path of found.paths) {
           reading.delete(path);
           loaded.add(path);
+          paths.push(path);
         }
         texts.push(found.text);
       }
       if (texts.length === 0) return [];
       const text = `Instructions for a part of the project that you work in now:\n\n${texts.join('\n\n')}`;
-      return [attachmentMessage(text, deps)];
+      const message = attachmentMessage(text, deps);
+      const told = toldIn.get(loaded) ?? new Map<string, readonly string[]>();
+      toldIn.set(loaded, told.set(message.uuid, paths));
+      return [message];
     },
   };
 }

@@ -87,10 +87,12 @@ export class FileState {
   /**
    * Results of earlier calls have left the model's view (a compaction, a cleared result): files
    * count as read, but the next Read shows them again.
+   * @param toolUseIds of these calls; absent: of all.
    */
-  forgetShown(): void {
+  forgetShown(toolUseIds?: ReadonlySet<string>): void {
     for (const [realPath, file] of this.#files) {
-      this.#files.set(realPath, { ...file, shown: new Map() });
+      const kept = toolUseIds ? [...file.shown].filter(([, id]) => !toolUseIds.has(id)) : [];
+      this.#files.set(realPath, { ...file, shown: new Map(kept) });
     }
   }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { begin } from '../../../machines/state.ts';
-import { createNestedMemory } from '../../../services/memory/nested-memory.ts';
+import { createNestedMemory, forgetToldIn } from '../../../services/memory/nested-memory.ts';
 import { emptyHistory } from '../../../services/message-log.ts';
 import type { StageWord } from '../../../services/preprocess/stage.ts';
 import { fileStateOf } from '../../../services/tools/files/file-state.ts';
@@ -150,4 +150,17 @@ it('a link to what a summary has taken out of sight gives it again', async () =>
   expect(await attached()).toBe('[]');
   loaded.clear();
   expect(await attached()).toContain('the rules');
+});
+
+it('of messages that are out of sight, and of no others, it is attached again', async () => {
+  write('a/CLAUDE.md', 'rule of a');
+  write('b/CLAUDE.md', 'rule of b');
+  const { memory, loaded, noteRead } = setup(['a']);
+  const [first] = await memory.source(state, never);
+  noteRead('b');
+  await memory.source(state, never);
+  forgetToldIn(loaded, [first?.uuid ?? '', 'of something else']);
+  const again = JSON.stringify(await memory.source(state, never));
+  expect(again).toContain('rule of a');
+  expect(again).not.toContain('rule of b');
 });
