@@ -65,7 +65,7 @@ export function createRoundDescriber(deps: RoundDescriberDeps): RoundDescriber {
     deps.tell({ type: 'warning', text });
   };
   const describe = async (
-    { state, send }: Line<DescribeCommand>,
+    { state, send, signal: isOver }: Line<DescribeCommand>,
     { from, to }: DescribeCommand,
     signal: AbortSignal,
   ) => {
@@ -77,10 +77,10 @@ export function createRoundDescriber(deps: RoundDescriberDeps): RoundDescriber {
     const model = deps.model(state.model);
     const request = requestOf(model, deps.makeNote(question), signal);
     const { text, usd, problem } = await answerOf(request, deps);
-    if (signal.aborted) return;
+    if (isOver.aborted) return; // nobody has failed
     const line = text === undefined ? undefined : readDescription(text);
-    if (line === undefined) {
-      fail(problem ?? 'the model said nothing');
+    if (line === undefined || signal.aborted) {
+      fail(signal.aborted ? 'they come too late' : (problem ?? 'the model said nothing'));
       return;
     }
     failures = 0;
@@ -92,10 +92,14 @@ export function createRoundDescriber(deps: RoundDescriberDeps): RoundDescriber {
     command: DescribeCommand,
     onBug: (error: unknown) => void,
   ) => {
-    pending?.giveUp();
+    const before = pending;
+    before?.giveUp();
     const control = new AbortController();
     const signal = AbortSignal.any([line.signal, control.signal, AbortSignal.timeout(DESCRIBE_MS)]);
-    const settled = describe(line, command, signal).catch(onBug);
+    // One at a time: whether the one before has failed counts for this one.
+    const settled = Promise.resolve(before?.settled)
+      .then(() => describe(line, command, signal))
+      .catch(onBug);
     running.add(settled);
     void settled.finally(() => running.delete(settled));
     pending = { settled, giveUp: () => control.abort() };
