@@ -55,7 +55,15 @@ export async function* enterQuery(
 
 /** What the query drops from the past goes from the store of the engine at once. */
 function replay(engine: EngineState, message: SDKMessage): void {
-  const replayed = engine.config.snipReplay?.(message, engine.messages);
+  const { snipReplay } = engine.config;
+  if (!snipReplay || !isBoundary(message)) return; // a delta must not cost the whole past
+  const replayed = snipReplay(message, engine.messages);
   if (!replayed?.executed) return;
   engine.history = engine.session.log.rewrite(replayed.messages, engine.history.tokens);
 }
+
+/** The past was cut here. */
+const isBoundary = (said: SDKMessage): boolean =>
+  said.type === 'system' &&
+  (said.subtype === 'compact_boundary' ||
+    (said.subtype === 'context_edit' && said.stage === 'snip'));
