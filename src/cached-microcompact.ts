@@ -6,18 +6,28 @@ import {
 import type { Tell } from '../services/preprocess/stage.ts';
 import { windows } from '../services/preprocess/windows.ts';
 import { fileStateOf } from '../services/tools/files/index.ts';
-import { defaultGates } from './config.ts';
+import { defaultGates, type Gates } from './config.ts';
 import { windowsOf } from './context-services.ts';
 import type { Session } from './session.ts';
 
-/** @param tell the way to the host. */
-export function cachedMicrocompact(session: Session, tell: Tell): CachedMicrocompact {
+/**
+ * @param tell the way to the host.
+ * @param gates of the query that runs; without one those of the session count.
+ */
+export function cachedMicrocompact(
+  session: Session,
+  tell: Tell,
+  gates: () => Gates | undefined,
+): CachedMicrocompact {
   const { config, toolState, contextEditing: mode } = session;
   const windowOf = windowsOf(session);
   return createCachedMicrocompact({
     ...{ mode, tell },
     isWanted: () => {
-      const { microcompact, cachedMicrocompact: isOpen } = { ...defaultGates, ...config.gates };
+      const { microcompact, cachedMicrocompact: isOpen } = gates() ?? {
+        ...defaultGates,
+        ...config.gates,
+      };
       return microcompact && isOpen && config.model.client?.editsContexts !== false;
     },
     windowsOf: (model) => {

@@ -61,6 +61,7 @@ export function productionDeps(
 ): QueryDeps {
   const { gates } = config;
   const { session } = scope;
+  scope.gates = gates;
   const collapsing =
     CONTEXT_COLLAPSE && gates.contextCollapse ? contextCollapse(session, services) : undefined;
   const describer = gates.emitToolUseSummaries ? roundDescriber(scope, services) : undefined;

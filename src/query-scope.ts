@@ -7,6 +7,7 @@ import type { AgentRunner } from '../services/agents/agent-runner.ts';
 import type { HookEvent } from '../services/hooks/types.ts';
 import type { CanUseTool, PermissionDenial } from '../services/permissions/types.ts';
 import type { ToolExecutor } from '../services/tools/executor/index.ts';
+import type { Gates } from './config.ts';
 import type { OutputQueue } from './output-queue.ts';
 import type { Session } from './session.ts';
 import { type SystemWord, systemToWire } from './to-wire.ts';
@@ -40,6 +41,8 @@ export class QueryScope {
   /** Ends the query as the host's abort does. Set when the chart runs. */
   interrupt: () => void = () => {};
   executor: ToolExecutor | undefined;
+  /** As the query has found them: nothing changes under it. Set when its parts are made. */
+  gates: Gates | undefined;
   /** Who works on tasks that are given away. */
   agents: AgentRunner | undefined;
   /** Agents that this query waits for. */

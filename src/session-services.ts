@@ -60,7 +60,9 @@ export function sessionServices(
       ...(model.quietMs === undefined ? {} : { quietMs: model.quietMs }),
     },
   });
-  const cached = CACHED_MICROCOMPACT ? cachedMicrocompact(session, tell) : undefined;
+  const cached = CACHED_MICROCOMPACT
+    ? cachedMicrocompact(session, tell, () => current()?.gates)
+    : undefined;
   // Seen is what goes over the wire: what is refused and asked again is seen twice.
   const seen = session.watch.watched(askModel, session);
   const callModel = session.watch.asSeen(held(session, cached?.callModel(seen) ?? seen));

@@ -111,6 +111,7 @@ export function createCachedMicrocompact(deps: CachedMicrocompactDeps): CachedMi
         if (first.done) return;
         if (first.value.type === 'failed' && refusesContextEditing(first.value.failure)) {
           giveUp(first.value.failure.detail);
+          await answer.return(); // whoever looks on hears of its end
           yield* callModel(request);
           return;
         }

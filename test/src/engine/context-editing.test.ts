@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createClient } from '../../../services/model/client.ts';
+import type { EngineEvent } from '../../../src/engine-events.ts';
 import {
   CONTEXT_EDITING_BETA,
   callTool,
@@ -132,6 +133,24 @@ describe('a server that does not', () => {
       text.includes('context_management'),
     );
     expect(warnings).toHaveLength(1);
+  });
+
+  it('one who looks on sees both requests, each as it went over the wire', async () => {
+    const seen: EngineEvent[] = [];
+    const told = await tell(
+      story(
+        { contextEditing: 'refuse' },
+        { begin: (engine) => void engine.observe((event) => seen.push(event)) },
+      ),
+    );
+    const sent = seen.flatMap((event) => (event.type === 'request.sent' ? [event.request] : []));
+    const bodies = sent.map(({ body }) => Reflect.has(body(), 'context_management'));
+    expect(bodies).toEqual(told.server.requests.map(asks));
+    expect(bodies.slice(0, 2)).toEqual([true, false]);
+    const [refused] = seen.flatMap((event) =>
+      event.type === 'request.ended' ? [event.answer] : [],
+    );
+    expect(refused?.failure?.class).toBe('bad_request');
   });
 
   it.each([
