@@ -19,6 +19,7 @@ import {
   type QueryEngineConfig,
   snapshotQueryConfig,
 } from './config.ts';
+import { refuseConfigLeftOut } from './left-out.ts';
 import { type OfferedServers, offeredServers } from './offered-servers.ts';
 import { unfolded } from './originals.ts';
 import type { QueryScope } from './query-scope.ts';
@@ -82,6 +83,7 @@ export class EngineState {
   };
 
   constructor(config: QueryEngineConfig) {
+    refuseConfigLeftOut(config);
     const { resumed, sessionId = randomUUID() } = config;
     this.config = config;
     this.untold = [...(config.startWarnings ?? [])];

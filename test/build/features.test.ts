@@ -147,6 +147,14 @@ describe('a bundle', () => {
       const [key] = Object.keys(settings);
       await expect(turnWith(file, settings)).rejects.toThrow(`${key}: this build has been made`);
     }
+    const { QueryEngine } = await import(file);
+    for (const config of [
+      { gates: { contextCollapse: true } },
+      { gates: { cachedMicrocompact: true } },
+      { historySnip: { maxMessages: 10 } },
+      { tokenBudget: 5_000 },
+    ])
+      expect(() => new QueryEngine(config)).toThrow('this build has been made without it');
   });
 });
 
