@@ -134,7 +134,8 @@ export class QueryEngine {
   /**
    * The messages that the model reads a summary of, word for word. Reading them changes nothing.
    * @param id as `context_edit` names it in `collapse_ids`.
-   * @returns `undefined` when there is none of this name, or a compaction has taken its messages.
+   * @returns `undefined` when there is none of this name, or its messages are not at hand: a process
+   * that has resumed the session behind a compaction does not have them.
    */
   expandCollapse(id: string): readonly LogMessage[] | undefined {
     return originalsOf(this.#state.session, id);
