@@ -20,6 +20,7 @@ import {
   type Path,
   type Piece,
   PROTOCOL,
+  type Preview,
   type RequestDiff,
   type Tokens,
 } from './protocol.ts';
@@ -369,8 +370,9 @@ export class LiveRun implements Run {
     return seq === undefined ? undefined : (this.list.at(seq)?.raw as RequestRaw | undefined);
   }
 
-  contextAt(seq: number): { readonly value: unknown } | undefined {
-    return this.#contexts.at(this.list, seq);
+  contextAt(seq: number): Preview | undefined {
+    const context = this.#contexts.at(this.list, seq);
+    return context && preview(context.value, pieceCaps);
   }
 
   get requestIds(): readonly string[] {

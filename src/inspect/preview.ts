@@ -110,6 +110,25 @@ const isActor = (value: object): value is { id: string; sessionId: string } =>
   'id' in value &&
   typeof value.id === 'string';
 
+/** What lies at a place of a value that was cut: by the places of the whole one. */
+export function previewAt(shown: Preview, path: Path): Preview | undefined {
+  let at: unknown = shown;
+  for (const key of path) {
+    const what = cutIn(at);
+    if (what?.is === 'array') at = what.tail[Number(key) - what.length + what.tail.length];
+    else if (what?.is === 'map' || what?.is === 'set') at = what.head[Number(key)];
+    else if (what)
+      at = what.is === 'object' ? valueAt(what.head, [safeKey(String(key))]) : undefined;
+    else at = valueAt(at, [typeof key === 'string' ? safeKey(key) : key]);
+  }
+  return at as Preview | undefined;
+}
+
+const cutIn = (value: unknown): Cut | undefined =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, '$')
+    ? (value as { $: Cut }).$
+    : undefined;
+
 /** What lies at a place of a value. `undefined` where there is nothing. Own fields only. */
 export function valueAt(value: unknown, path: Path): unknown {
   let at = value;

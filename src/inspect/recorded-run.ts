@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { UsageError } from '../usage-error.ts';
 import { EntryList, type NewEntry } from './entry-list.ts';
-import { pieceCaps, preview, valueAt } from './preview.ts';
+import { previewAt } from './preview.ts';
 import {
   type Entry,
   type Hello,
@@ -98,7 +98,7 @@ class RecordedRun implements Run {
         return;
       }
       case 'context':
-        this.#contexts.set(this.#places.get(line.seq) ?? -1, line.value);
+        this.#keepContext(this.#places.get(line.seq), line.value);
         return;
       case 'body':
         this.#bodies.set(line.id, line);
@@ -109,6 +109,11 @@ class RecordedRun implements Run {
         this.#places.set(seq, kept.seq);
       }
     }
+  }
+
+  /** Of a step that is not kept there is nobody to ask for it. */
+  #keepContext(seq: number | undefined, value: Preview): void {
+    if (seq !== undefined && this.list.at(seq)) this.#contexts.set(seq, value);
   }
 
   hello(): Omit<Hello, 'control' | 'state'> {
@@ -131,8 +136,8 @@ class RecordedRun implements Run {
   get requestIds(): readonly string[] {
     return [...this.#bodies.keys()];
   }
-  contextAt(seq: number): { readonly value: unknown } | undefined {
-    return this.#contexts.has(seq) ? { value: this.#contexts.get(seq) } : undefined;
+  contextAt(seq: number): Preview | undefined {
+    return this.#contexts.get(seq);
   }
   onOver(): () => void {
     return () => {};
@@ -141,9 +146,10 @@ class RecordedRun implements Run {
   piece(of: PieceOf, path: Path): Piece {
     const older = of.what === 'context' ? this.#contextBefore(of.seq) : undefined;
     const whole = older?.value ?? this.#whole(of);
-    if (whole === undefined) return { path, value: null, missing: NOT_RECORDED };
+    const value = whole === undefined ? undefined : previewAt(whole, path);
+    if (value === undefined) return { path, value: null, missing: NOT_RECORDED };
     return {
-      ...{ path, value: preview(valueAt(whole, path), { ...pieceCaps, depth: 8 }) },
+      ...{ path, value },
       ...(older === undefined ? {} : { fromStep: older.step }),
     };
   }
@@ -160,7 +166,8 @@ class RecordedRun implements Run {
     return undefined;
   }
 
-  #whole(of: PieceOf): unknown {
+  /** It was cut when it was recorded. */
+  #whole(of: PieceOf): Preview | undefined {
     switch (of.what) {
       case 'context':
         return this.#contexts.get(of.seq);

@@ -3,7 +3,6 @@
  * All that is in a line has been cut and cleaned of secrets.
  */
 import { drawingOf } from './chart/drawing.ts';
-import { pieceCaps, preview } from './preview.ts';
 import type { Chart, ChartAnswer, Hello, RecordingLine, Step } from './protocol.ts';
 import type { Run } from './run.ts';
 
@@ -57,8 +56,8 @@ export async function* recordingOf(run: Run): AsyncGenerator<string, void, unkno
   for (const seq of [...wanted].sort((a, b) => a - b)) {
     const context = run.contextAt(seq);
     const instance = run.list.at(seq)?.instance;
-    if (!context || instance === undefined) continue;
-    yield line({ kind: 'context', seq, instance, value: preview(context.value, pieceCaps) });
+    if (context === undefined || instance === undefined) continue;
+    yield line({ kind: 'context', seq, instance, value: context });
   }
   for (const id of run.requestIds.slice(-BODIES_MAX)) {
     const diff = run.requestDiff(id);

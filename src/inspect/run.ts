@@ -1,6 +1,6 @@
 /** A run that can be looked at: one that happens, or a recording. */
 import type { EntryList } from './entry-list.ts';
-import type { Chart, Hello, Path, Piece, RequestDiff } from './protocol.ts';
+import type { Chart, Hello, Path, Piece, Preview, RequestDiff } from './protocol.ts';
 import type { Scrub } from './redact.ts';
 
 export interface DrawnChart {
@@ -25,8 +25,8 @@ export interface Run {
   requestDiff(id: string): RequestDiff;
   /** Requests whose bodies are known, oldest first. */
   readonly requestIds: readonly string[];
-  /** The context after a step, whole or as it was cut. */
-  contextAt(seq: number): { readonly value: unknown } | undefined;
+  /** The context after a step, cut. */
+  contextAt(seq: number): Preview | undefined;
   /** Nothing more will come. */
   readonly isOver: boolean;
   onOver(listener: () => void): () => void;

@@ -1,0 +1,47 @@
+/** A recording that is served is the recording: nothing is cut or encoded a second time. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { assign, createActor, setup } from 'xstate';
+import { readRecording } from '../../src/inspect/recorded-run.ts';
+import { recordingOf } from '../../src/inspect/recording.ts';
+import type { Run } from '../../src/inspect/run.ts';
+import { startInspector } from '../../src/inspect/start-inspector.ts';
+
+const list = setup({
+  types: {} as { context: { items: readonly object[]; $: string }; events: { type: 'add' } },
+}).createMachine({
+  id: 'list',
+  context: { items: Array.from({ length: 80 }, (_, n) => ({ n })), $: 'mine' },
+  on: { add: { actions: assign({ items: ({ context }) => [...context.items, { n: 80 }] }) } },
+});
+
+const linesOf = async (recording: AsyncIterable<string>) => {
+  const lines: string[] = [];
+  for await (const line of recording) lines.push(line);
+  return lines;
+};
+
+it('live, written, served and written again: the same lines, and the same places in them', async () => {
+  const inspector = await startInspector();
+  const actor = createActor(list, { inspect: inspector.inspect }).start();
+  actor.send({ type: 'add' });
+  const first = await linesOf(inspector.recording());
+  await inspector.close();
+  actor.stop();
+  const folder = mkdtempSync(path.join(tmpdir(), 'escapement-recording-'));
+  const file = path.join(folder, 'run.jsonl');
+  writeFileSync(file, first.join(''));
+  const run: Run = await readRecording(file);
+  rmSync(folder, { recursive: true });
+  const again = await linesOf(recordingOf(run));
+  expect(again.slice(1)).toEqual(first.slice(1));
+  const seq = run.list.next - 1;
+  const at = (...where: (string | number)[]) => run.piece({ what: 'context', seq }, where).value;
+  expect(at('items', 80, 'n')).toBe(80);
+  expect(at('items')).toMatchObject({ $: { is: 'array', length: 81 } });
+  expect(at('$')).toBe('mine');
+  expect(at()).toMatchObject({ $$: 'mine' });
+  expect(run.piece({ what: 'context', seq }, ['items', 3]).missing).toContain('does not hold it');
+});
