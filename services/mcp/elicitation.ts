@@ -91,11 +91,19 @@ export class Elicitation {
     const ending = new AbortController();
     const asked = AbortSignal.any([signal, ending.signal]);
     const answered = put(this.#serverName, request, handle, asked);
+    let isAnswered = false;
+    void answered.then(() => {
+      isAnswered = true;
+    });
     const waits = working.map(({ context, over }) => {
       const wait = () => orAborted(answered, over);
       return context.whilePersonIsAsked ? context.whilePersonIsAsked(wait) : wait();
     });
-    if (waits.length > 0) void Promise.all(waits).then(() => ending.abort());
+    if (waits.length > 0) {
+      void Promise.all(waits).then(() => {
+        if (!isAnswered) ending.abort(); // a host may keep the signal
+      });
+    }
     return answered;
   }
 }

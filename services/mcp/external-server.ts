@@ -227,7 +227,7 @@ export class ExternalServer {
     } catch (error) {
       await connection?.close();
       if (this.#state.at === 'closed') return;
-      const { kind, why } = failureOf(error, signal);
+      const { kind, why } = failureOf(error, signal, this.name);
       const words = kind === 'timeout' ? `it did not answer within ${connectMs / 1000} s` : why;
       this.#state = { at: 'failed', why: words, needsAuthorization: kind === 'unauthorized' };
       this.#warn(`cannot be used: ${words}`);
@@ -319,7 +319,7 @@ export class ExternalServer {
       if (this.#relisting) await isSettledWithin(this.#relisting, RELIST_WAIT_MS);
       return { result };
     } catch (error) {
-      const failure = failureOf(error, signal);
+      const failure = failureOf(error, signal, this.name);
       return this.#judge(failure, connection);
     } finally {
       deadline.dispose();

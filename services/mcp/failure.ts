@@ -24,8 +24,9 @@ export interface Failure {
  * `SdkError` code REQUEST_TIMEOUT, so the signal is looked at first. A server that ends rejects what
  * is open with CONNECTION_CLOSED and what comes later with `Error: Not connected`. Errors of the
  * protocol carry a number as their code, errors of HTTP a `status`.
+ * @param server its name, for the remedy.
  */
-export function failureOf(error: unknown, signal: AbortSignal): Failure {
+export function failureOf(error: unknown, signal: AbortSignal, server?: string): Failure {
   if (signal.aborted) return { kind: 'cancelled', why: 'the call was cancelled' };
   const { code, status, name, message = '' } = fieldsOf(error);
   if (code === 'REQUEST_TIMEOUT') return { kind: 'timeout', why: 'no answer in time' };
@@ -33,9 +34,10 @@ export function failureOf(error: unknown, signal: AbortSignal): Failure {
   if (code === 'NOT_CONNECTED' || message === 'Not connected') {
     return { kind: 'unsent', why: 'not connected' };
   }
-  if (status === 401 || status === 403 || name === 'UnauthorizedError') {
-    const why =
-      'it asks for an authorization: `escapement mcp login <name>` asks a person for it, or set the header that it wants in its "headers"';
+  const isUnauthorized = name === 'UnauthorizedError' || name === 'InsufficientScopeError';
+  if (status === 401 || status === 403 || isUnauthorized) {
+    const login = `escapement mcp login${server === undefined ? '' : ` ${server}`}`;
+    const why = `it asks for an authorization: \`${login}\` asks a person for it, or set the header that it wants in its "headers"`;
     return { kind: 'unauthorized', why };
   }
   // The protocol says 404; many servers say 400 to a session that they do not know.

@@ -44,6 +44,8 @@ export interface InProcessMcp {
   tools(): readonly Tool[];
   /** A message that the server sent by itself. Resolves with the answer to a request. */
   receive(message: JsonRpcMessage): Promise<JsonRpcMessage | undefined>;
+  /** What it has asked is taken back. Idempotent. */
+  close(): void;
 }
 
 const PROTOCOL_VERSION = '2025-06-18';
@@ -63,6 +65,9 @@ class InProcessClient implements InProcessMcp {
   readonly #options: InProcessMcpOptions;
   #tools: readonly Tool[] = [];
   readonly #elicitation: Elicitation;
+  readonly #life = new AbortController();
+  /** The server's questions that are open. */
+  readonly #asked = new Map<number | string, AbortController>();
   #nextId = 1;
   failure: string | undefined;
 
@@ -107,15 +112,35 @@ class InProcessClient implements InProcessMcp {
       });
       return undefined;
     }
+    if (message.method === 'notifications/cancelled') {
+      const { requestId } = recordOf(message.params);
+      this.#asked.get(requestId as number | string)?.abort();
+      return undefined;
+    }
     if (message.id === undefined || message.method === undefined) return undefined;
     const { id, method } = message;
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} };
     if (method === 'elicitation/create' && this.#elicitation.isAnswered) {
       const request = recordOf(message.params) as unknown as ElicitationRequest;
-      const result = await this.#elicitation.answer(request, new AbortController().signal);
-      return { jsonrpc: '2.0', id, result };
+      return { jsonrpc: '2.0', id, result: await this.#answer(id, request) };
     }
     return { jsonrpc: '2.0', id, error: { code: -32601, message: `Method not found: ${method}` } };
+  }
+
+  close(): void {
+    this.#life.abort();
+  }
+
+  /** Until the server takes it back, or is closed. */
+  async #answer(id: number | string, request: ElicitationRequest) {
+    const own = new AbortController();
+    this.#asked.set(id, own);
+    try {
+      const signal = AbortSignal.any([this.#life.signal, own.signal]);
+      return await this.#elicitation.answer(request, signal);
+    } finally {
+      this.#asked.delete(id);
+    }
   }
 
   async #list(): Promise<void> {

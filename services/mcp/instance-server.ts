@@ -77,6 +77,7 @@ export class InstanceServer {
   }
 
   async close(): Promise<void> {
+    this.#server?.close();
     await this.#options.instance.close?.().catch(() => {});
   }
 

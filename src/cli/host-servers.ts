@@ -93,6 +93,6 @@ const connectionOf = (server: InProcessMcp): MCPServerConnection => ({
   get tools() {
     return server.tools();
   },
-  // It ends with the host's process, not with ours.
-  close: async () => {},
+  // It ends with the host's process, not with ours; what it has asked ends here.
+  close: async () => server.close(),
 });

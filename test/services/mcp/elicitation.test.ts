@@ -52,17 +52,25 @@ it.each([
   'handleElicitation: asked by a server that is %s; the host sees who waits',
   async (_, server) => {
     const asked: ElicitationQuestion[] = [];
+    const signals: AbortSignal[] = [];
+    const takenBack: boolean[] = [];
     const told = await tell({
       script: { replies: [callTool('mcp__srv__ask', {}), say('done')] },
       options: { mcpServers: { srv: server() } },
       config: () => ({
-        handleElicitation: async (question) => {
+        handleElicitation: async (question, signal) => {
           asked.push(question);
+          signals.push(signal);
           return accept();
         },
       }),
+      during: (message) => {
+        if (message.type !== 'result') return; // afterwards the server is closed
+        takenBack.push(...signals.map(({ aborted }) => aborted));
+      },
     });
     expect(asked).toMatchObject([{ serverName: 'srv', message: 'Which one?', mode: 'form' }]);
+    expect(takenBack).toEqual([false]);
     expect(states(told.lines)).toEqual(['state requires_action', 'state running']);
     const [, second] = told.requests;
     expect(second && toolResults(second)[0]?.text).toBe(accepted);

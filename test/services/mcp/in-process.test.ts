@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Elicitation } from '../../../services/mcp/elicitation.ts';
 import {
   createInProcessMcp,
   type InProcessMcpOptions,
@@ -290,4 +291,26 @@ describe('the result of a call', () => {
       params: { requestId: asked?.id },
     });
   });
+});
+
+it.each(['notifications/cancelled', 'close'])('a question ends with %s', async (how) => {
+  let signal: AbortSignal | undefined;
+  const elicitation = new Elicitation('srv', (_, given) => {
+    signal = given;
+    return new Promise(() => {});
+  });
+  const mcp = await createInProcessMcp({
+    ...{ serverName: 'srv', clientVersion: '1', elicitation, onWarning: () => {} },
+    send: async ({ id, method }) => ({
+      ...{ jsonrpc: '2.0', id: id ?? 0 },
+      result: method === 'tools/list' ? { tools: [] } : {},
+    }),
+  });
+  const params = { message: 'Which one?' };
+  const answer = mcp.receive({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params });
+  expect(signal?.aborted).toBe(false);
+  if (how === 'close') mcp.close();
+  else await mcp.receive({ jsonrpc: '2.0', method: how, params: { requestId: 'q' } });
+  expect(await answer).toMatchObject({ id: 'q', result: { action: 'cancel' } });
+  expect(signal?.aborted).toBe(true);
 });
