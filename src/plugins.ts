@@ -2,7 +2,7 @@
  * Plugins: folders of somebody else with commands, agents, skills, hooks and servers of tools. The
  * host names each by itself, and so lets it act; nothing else makes a folder a plugin.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isInside, readInstruction } from '../services/memory/read-instruction.ts';
 import type { HookSettings } from './config.ts';
@@ -15,6 +15,9 @@ export interface Plugin {
   /** Its servers of tools are not read: the host connects them itself. */
   readonly skipMcpDiscovery?: boolean;
 }
+
+/** More than this lists no hooks and servers. */
+const FILE_BYTES_MAX = 4 << 20;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -32,11 +35,22 @@ export interface LoadedPlugin {
 export const PLUGIN_ROOT = 'CLAUDE_PLUGIN_ROOT';
 
 /** @throws UsageError naming file and remedy: a guard that is written down is never left out. */
-export const loadPlugins = (
+export async function loadPlugins(
   plugins: readonly Plugin[],
   cwd: string,
-): Promise<readonly LoadedPlugin[]> =>
-  Promise.all(plugins.map((plugin) => loadPlugin(plugin, cwd)));
+): Promise<readonly LoadedPlugin[]> {
+  const loaded = await Promise.all(plugins.map((plugin) => loadPlugin(plugin, cwd)));
+  const folders = new Map<string, string>();
+  for (const { name, folder } of loaded) {
+    const other = folders.get(name);
+    // Their servers would have the same names: rules for one would mean the other.
+    if (other !== undefined && other !== folder) {
+      throw new UsageError(`plugins ${other} and ${folder} are both named ${name}: leave one out`);
+    }
+    folders.set(name, folder);
+  }
+  return loaded;
+}
 
 async function loadPlugin(plugin: Plugin, cwd: string): Promise<LoadedPlugin> {
   const folder = resolve(cwd, plugin.path);
@@ -94,8 +108,13 @@ async function partsOf(
 async function partIn(file: string, need: 'optional' | 'needed'): Promise<Part | undefined> {
   let text: string;
   try {
+    const { size } = await stat(file);
+    if (size > FILE_BYTES_MAX) {
+      throw new UsageError(`${file}: larger than ${FILE_BYTES_MAX} bytes: shorten or remove it`);
+    }
     text = await readFile(file, 'utf8');
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     const isAbsent = code === 'ENOENT' || code === 'ENOTDIR';
     if (isAbsent && need === 'optional') return undefined;

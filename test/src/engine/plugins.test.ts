@@ -1,8 +1,10 @@
 /** What a plugin's folder does beside speaking to the model: its hooks and its servers of tools. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Options } from '../../../src/options.ts';
+import { loadPlugins } from '../../../src/plugins.ts';
 import { callTool, say, toolNames, toolResults } from '../../../src/testing/index.ts';
 import { UsageError } from '../../../src/usage-error.ts';
 import { odd } from '../../services/mcp/kit.ts';
@@ -98,4 +100,25 @@ it.each([
   const error = await starting.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(UsageError);
   expect(String(error)).toMatch(expected);
+});
+
+it('two plugins of one name, and a file that is far too long, stop the start', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'plugins-'));
+  for (const folder of ['a', 'b']) {
+    mkdirSync(join(cwd, folder, '.claude-plugin'), { recursive: true });
+    writeFileSync(join(cwd, folder, '.claude-plugin/plugin.json'), '{"name":"plug"}');
+  }
+  const [a, b] = ['a', 'b'].map((path) => ({ type: 'local' as const, path }));
+  const loading = (...given: readonly (typeof a)[]) =>
+    loadPlugins(
+      given.filter((one) => one !== undefined),
+      cwd,
+    ).then(
+      () => 'good',
+      (error: unknown) => String(error),
+    );
+  expect(await loading(a, b)).toMatch(/UsageError.*\/a and .*\/b are both named plug: leave one/);
+  expect(await loading(a, a)).toBe('good');
+  writeFileSync(join(cwd, 'a/.mcp.json'), ' '.repeat((4 << 20) + 1));
+  expect(await loading(a)).toMatch(/\.mcp\.json: larger than/);
 });
