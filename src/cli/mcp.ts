@@ -26,7 +26,7 @@ export async function runMcp(argv: readonly string[], context: CliContext): Prom
   const cwd = realpathSync(context.cwd);
   const { plugins = [] } = pluginsOf(flags);
   const servers = configuredServers({
-    ...{ cwd, env: context.environment, readsProject: true },
+    ...{ cwd, env: context.environment, readsProject: flags.trust === true },
     configured: await readMcpConfig(flags.mcpConfig ?? [], cwd),
     plugins: await loadPlugins(plugins, cwd),
   });
@@ -35,6 +35,7 @@ export async function runMcp(argv: readonly string[], context: CliContext): Prom
   if (server.type !== 'http') {
     throw new UsageError(`mcp ${action}: ${name} is a program of this machine: it has no login`);
   }
+  await context.out.writeText(`${name} is at ${JSON.stringify(server.url)}\n`);
   const home = context.environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
   const folder = grantsFolder(home);
   return action === 'login'
@@ -45,7 +46,7 @@ export async function runMcp(argv: readonly string[], context: CliContext): Prom
 function unknown(name: string, known: readonly string[]): string {
   const meant = nearMiss(name, known);
   const hint = meant ? `did you mean ${meant}?` : `there are: ${known.join(', ') || 'none'}`;
-  return `there is no server ${name} in .mcp.json and --mcp-config: ${hint}`;
+  return `there is no server ${name} in --mcp-config (and .mcp.json, which --trust reads): ${hint}`;
 }
 
 async function login(
@@ -85,7 +86,9 @@ async function logout(
 ): Promise<number> {
   const { GrantFile } = await import('../../services/mcp/grant-file.ts');
   const was = await new GrantFile(folder, url).forget();
-  const text = was ? `What ${name} had granted is forgotten here.` : `${name} had granted nothing.`;
+  const text = was
+    ? `What ${name} had granted is forgotten here; the server itself was not told, and may still hold it.`
+    : `${name} had granted nothing.`;
   await out.writeText(`${text}\n`);
   return exitCodes.good;
 }

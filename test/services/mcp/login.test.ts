@@ -212,7 +212,7 @@ it('without a grant: the session goes on, and says what to do', async () => {
   const { server, told } = serverFor({ type: 'http', url, headers: {} });
   await server.connect();
   expect(server.status).toBe('needs-auth');
-  expect(told.join()).toMatch(/asks for an authorization: `escapement mcp login <name>` .* header/);
+  expect(told.join()).toMatch(/asks for an authorization: `escapement mcp login srv` .* header/);
 });
 
 it('a header of the entry is enough', async () => {
@@ -406,4 +406,20 @@ it('the headers of an entry go to no other origin', async () => {
   });
   await same(`http://127.0.0.1:${port}/token`);
   expect(others).toEqual([undefined, 'k']);
+});
+
+it('the project’s own file is read only with --trust, and the address is said first', async () => {
+  const box = await openCliBox({ replies: [] });
+  closing.push(() => box.close());
+  const { url } = await guardedServer();
+  const servers = {
+    mcpServers: { srv: { type: 'http', url, headers: { 'x-key': 'of no value' } } },
+  };
+  writeFileSync(join(box.cwd, '.mcp.json'), JSON.stringify(servers));
+  const untrusted = await box.run(['mcp', 'login', 'srv']);
+  expect(untrusted).toMatchObject({ code: 2, stdout: '' });
+  expect(untrusted.stderr).toContain('--trust');
+  const trusted = await box.run(['mcp', 'login', 'srv', '--trust']);
+  expect(trusted.code).toBe(0);
+  expect(trusted.stdout).toMatch(/^srv is at "http:/);
 });
