@@ -18,7 +18,7 @@ const story: Story = {
 };
 const outcome = ({ last, transitions, requests }: Told) => [
   last.terminal_reason,
-  'result' in last ? last.result : last.errors[0],
+  last.subtype === 'success' ? last.result : last.errors[0],
   transitions,
   requests.length,
 ];
