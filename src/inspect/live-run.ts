@@ -100,7 +100,10 @@ export class LiveRun implements Run {
     this.list = new EntryList({ ...defaultBounds, ...options.bounds }, this.scrub, (gone) => {
       this.#contexts.forget(gone);
       if (gone.kind !== 'request') return;
-      for (const [id, seq] of this.#places) if (seq <= gone.seq) this.#places.delete(id);
+      for (const [id, seq] of this.#places) {
+        if (seq > gone.seq) break; // they stand in the order of the list
+        this.#places.delete(id);
+      }
     });
     this.#steps = new StepRecorder({
       push: (entry, raw, bytes) => void this.list.push(entry, raw, bytes),
@@ -236,7 +239,7 @@ export class LiveRun implements Run {
     const query = { ...rest, title: redactedText(this.#redact, title) };
     this.#queries.set(query.queryId, query);
     if (query.toolUseId === undefined) this.#main = query.queryId;
-    else this.#agents.set(query.toolUseId, query.queryId);
+    else remember(this.#agents, query.toolUseId, query.queryId);
   }
 
   #originOf({ queryId: id, toolUseId, agent, title, model, querySource }: ObservedQuery) {
@@ -258,7 +261,7 @@ export class LiveRun implements Run {
       (call && this.#agents.get(call)) ||
       (first !== undefined && this.#speakers.get(first)) ||
       this.#main;
-    if (instance !== this.#main) this.#speakers.set(entry.uuid, instance);
+    if (instance !== this.#main) remember(this.#speakers, entry.uuid, instance);
     this.list.push({ ...entry, instance, at: this.now() }, shown, sizeOf(shown));
   }
 
@@ -268,11 +271,11 @@ export class LiveRun implements Run {
     const instance = queryId ?? '';
     const kind = `${query?.toolUseId ?? ''} ${querySource}`;
     const before = this.#requests.get(kind) ?? { count: 0, last: null };
-    this.#requests.set(kind, { count: before.count + 1, last: id });
+    remember(this.#requests, kind, { count: before.count + 1, last: id });
     const isLoop = querySource === 'main' || querySource === 'subagent';
     const iteration = isLoop ? this.#steps.iterationOf(instance) : undefined;
     const tried = `${instance} ${iteration}`;
-    if (isLoop) this.#attempts.set(tried, (this.#attempts.get(tried) ?? 0) + 1);
+    if (isLoop) remember(this.#attempts, tried, (this.#attempts.get(tried) ?? 0) + 1);
     const at = this.now();
     const { hasBodies: hasBody = true } = this.#options;
     this.#open.set(id, { at, openedAt: undefined, iteration, instance });
@@ -379,6 +382,15 @@ export class LiveRun implements Run {
     if (this.#options.hasBodies === false) return [];
     return [...this.#places.keys()];
   }
+}
+
+/** What is asked for again is new; a session of days must not grow for what nobody asks for. */
+const REMEMBERED_MAX = 4_000;
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > REMEMBERED_MAX && oldest !== undefined) map.delete(oldest);
 }
 
 /** A host's redaction may leave no message at all. */

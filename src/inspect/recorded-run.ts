@@ -1,6 +1,7 @@
 /** A recording as a run: what stands in its lines can be looked at, and nothing else. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { z } from 'zod';
 import { UsageError } from '../usage-error.ts';
 import { EntryList, type NewEntry } from './entry-list.ts';
 import { previewAt } from './preview.ts';
@@ -33,7 +34,7 @@ export async function readRecording(file: string): Promise<Run> {
       at += 1;
       if (line.trim() === '') continue;
       const said = parsed(line, file, at);
-      if (run) run.take(said as unknown as RecordingLine);
+      if (run) take(run, said, `${file}:${at}`);
       else run = new RecordedRun(helloIn(said, file));
     }
   } catch (error) {
@@ -73,6 +74,47 @@ function helloIn(said: Fields, file: string): Hello {
     );
   }
   return said as unknown as Hello;
+}
+
+const place = z.looseObject({ seq: z.int().nonnegative(), instance: z.string() });
+const entry = place.extend({ at: z.number() });
+/** As much of each kind as is read here; the page shows the rest as it stands. */
+const lines: Readonly<Record<RecordingLine['kind'], z.ZodType>> = {
+  chart: z.looseObject({
+    chart: z.looseObject({
+      key: z.string(),
+      id: z.string(),
+      nodes: z.array(z.looseObject({ id: z.string() })),
+      edges: z.array(z.looseObject({ id: z.string() })),
+    }),
+    svg: z.string().optional(),
+  }),
+  context: place,
+  body: z.looseObject({ id: z.string(), ops: z.array(z.looseObject({ op: z.string() })) }),
+  instance: entry,
+  step: entry.extend({ n: z.number(), edges: z.array(z.looseObject({ id: z.string() })) }),
+  message: entry,
+  request: entry,
+  answer: entry,
+  service: entry,
+  deadline: entry,
+  control: entry,
+  note: entry,
+};
+
+/** What a newer version may have added is passed over; what this one knows must be sound. */
+function take(run: RecordedRun, said: Fields, where: string): void {
+  const { kind } = said;
+  if (typeof kind !== 'string' || !Object.hasOwn(lines, kind)) return;
+  const { error } = lines[kind as RecordingLine['kind']].safeParse(said);
+  if (error) {
+    const [issue] = error.issues;
+    const at = issue?.path.join('.') ?? '';
+    throw new UsageError(
+      `${where}: the ${kind} is not sound (${at === '' ? '' : `${at}: `}${issue?.message}): export the recording again`,
+    );
+  }
+  run.take(said as unknown as RecordingLine);
 }
 
 class RecordedRun implements Run {

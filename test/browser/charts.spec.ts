@@ -84,4 +84,23 @@ describe.skipIf(chromiumPath === undefined)('the chart', () => {
     expect(complaints).toEqual([]);
     await page.context().close();
   });
+
+  it.each([
+    '<a href="https://example.com/"><rect width="9000" height="9000"/></a>',
+    '<foreignObject><meta xmlns="http://www.w3.org/1999/xhtml" http-equiv="refresh" content="0"/></foreignObject>',
+    '<rect onclick="window.hacked=1"/>',
+    '<style>body { display: none }</style>',
+  ])('a drawing that somebody has added to is not shown: %s', async (added) => {
+    const lines: string[] = [];
+    for await (const line of session.inspector.recording()) {
+      const { svg, ...read } = JSON.parse(line);
+      const other = typeof svg === 'string' ? { svg: svg.replace('</svg>', `${added}</svg>`) } : {};
+      lines.push(JSON.stringify({ ...read, ...other }));
+    }
+    const { page } = await open(browser, session.inspector.url);
+    await drop(page, lines.join('\n'));
+    await expect.poll(() => page.locator('.nested').count()).toBe(1);
+    expect(await page.locator('main').textContent()).toContain('more than a drawing needs');
+    await page.context().close();
+  });
 });

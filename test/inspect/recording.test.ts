@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { assign, createActor, setup } from 'xstate';
 import { readRecording } from '../../src/inspect/recorded-run.ts';
 import { recordingOf } from '../../src/inspect/recording.ts';
@@ -44,4 +44,38 @@ it('live, written, served and written again: the same lines, and the same places
   expect(at('$')).toBe('mine');
   expect(at()).toMatchObject({ $$: 'mine' });
   expect(run.piece({ what: 'context', seq }, ['items', 3]).missing).toContain('does not hold it');
+});
+
+describe('a recording that somebody has changed', () => {
+  const hello = { protocol: 1, title: 'x', charts: [], base: {}, source: 'recording' };
+  const read = async (...lines: unknown[]) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'escapement-recording-'));
+    const file = path.join(folder, 'run.jsonl');
+    writeFileSync(file, [hello, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(''));
+    return await readRecording(file).finally(() => rmSync(folder, { recursive: true }));
+  };
+
+  it.each<[string, unknown, RegExp]>([
+    ['a chart of nothing', { kind: 'chart' }, /run\.jsonl:2: the chart is not sound \(chart: /],
+    [
+      'a chart of other types',
+      { kind: 'chart', chart: { key: 1, id: 'x', nodes: [], edges: [] } },
+      /:2: the chart is not sound \(chart\.key: /,
+    ],
+    ['a step without a place', { kind: 'step', at: 1, instance: 'a' }, /:2: the step .*seq/],
+    ['a body without parts', { kind: 'body', id: 'r' }, /:2: the body is not sound \(ops: /],
+  ])('%s: file, line and what to do', async (_, line, expected) => {
+    await expect(read(line)).rejects.toThrow(expected);
+    await expect(read(line)).rejects.toThrow(/export the recording again/);
+  });
+
+  it('passes over kinds that a newer version may have, and names of every object', async () => {
+    const run = await read(
+      { kind: 'hologram' },
+      { kind: '__proto__' },
+      { kind: 'constructor' },
+      {},
+    );
+    expect(run.list.next).toBe(run.list.first);
+  });
 });

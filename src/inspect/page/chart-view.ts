@@ -212,11 +212,25 @@ export class ChartView {
   }
 }
 
-/** SVG comes in as XML, never as HTML: what a machine is called stays text. */
+/** What a drawing of ours is made of. */
+const DRAWN = new Set('svg g defs marker path rect circle text tspan'.split(' '));
+/** Of these none leads away, loads or runs anything. */
+const isHarmless = (element: Element): boolean =>
+  element.namespaceURI === 'http://www.w3.org/2000/svg' &&
+  DRAWN.has(element.localName) &&
+  element.getAttributeNames().every((name) => !/^on|href|^style$/i.test(name));
+
+/**
+ * SVG comes in as XML, never as HTML: what a machine is called stays text. A recording may come from
+ * anybody: a drawing with more in it than a drawing needs is not shown.
+ */
 function drawingOf(loaded: LoadedChart): Element {
   if (loaded.svg === undefined) return nestedList(loaded.chart, loaded.why);
   const parsed = new DOMParser().parseFromString(loaded.svg, 'image/svg+xml');
   const isBroken = parsed.querySelector('parsererror') !== null;
+  const isSafe = [parsed.documentElement, ...parsed.querySelectorAll('*')].every(isHarmless);
+  if (!isBroken && !isSafe)
+    return nestedList(loaded.chart, 'the drawing of this chart holds more than a drawing needs');
   if (isBroken) return nestedList(loaded.chart, 'the drawing of this chart is broken');
   const svg = document.importNode(parsed.documentElement, true);
   svg.setAttribute('role', 'img');
