@@ -11,19 +11,46 @@ const FIELD = /(\\{0,31})"([\w .-]{1,80})\1"\s{0,8}:\s{0,8}\1"/g;
 /** Names whose values are secret, without what stands between their words. */
 const SECRET_NAME =
   /(?:apikey|token|secret|secretkey|accesskey|privatekey|signingkey|encryptionkey|password|passwd|passphrase|authorization|cookie|credentials?)$/;
-/** In the way of shells and of headers: `ANTHROPIC_API_KEY=…`, `Authorization: Bearer …`. */
-const ASSIGNED =
-  /\b([A-Z0-9_]{0,80}(?:API_KEY|AUTH_TOKEN|ACCESS_TOKEN|SECRET|PASSWORD|PRIVATE_KEY)\s{0,8}=\s{0,8}(?:\\"|')?)[^\s"'\\,;]{6,16384}/g;
-const BEARER = /\b(Bearer|Basic)\s{1,8}[A-Za-z0-9._~+/=-]{8,16384}/g;
+/**
+ * Where a word begins. In JSON a new line is a backslash and an `n`: that `n` belongs to no word, and
+ * most secrets of files stand at the begin of a line.
+ */
+const BEGIN = /(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))/;
+const beginning = (form: RegExp): RegExp => new RegExp(BEGIN.source + form.source, form.flags);
+
+/** Of each what comes after the first group goes. */
+const NAMED: readonly RegExp[] = [
+  // in the way of shells: `DB_PASSWORD=…`
+  /([A-Z0-9_]{0,80}(?:(?:API|ACCESS|AUTH|PRIVATE|SIGNING|ENCRYPTION|SECRET)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)\s{0,8}=\s{0,8}(?:\\{0,31}"|')?)[^\s"'\\,;&]{6,16384}/g,
+  // in the way of files and addresses: `password: …`, `?token=…`; what has no digit is a type
+  /([\w.-]{0,60}(?:(?:api|access|auth|private|signing|encryption|secret)[_-]?key|token|secret|password|passwd|passphrase)\s{0,4}[:=]\s{0,4}(?:\\{0,31}"|')?)(?=[^\s"'\\,;&]{0,256}\d)[^\s"'\\,;&]{6,16384}/gi,
+  /((?:Bearer|Basic)\s{1,8})[A-Za-z0-9._~+/=-]{8,16384}/g,
+  /((?:Set-)?Cookie:\s{0,8})[^"\\]{4,16384}/gi,
+  // netrc
+  /(login\s{1,8}[^\s"\\]{1,128}(?:\s|\\[nrt]){1,8}password\s{1,8})[^\s"\\]{1,256}/g,
+].map(beginning);
+/** Passwords beside a name: in an address, and as an option of curl. */
+const PASSED: readonly RegExp[] = [
+  /(:\/\/[^\s/:@"\\]{0,256}:)[^\s/@"\\]{1,256}(?=@)/g,
+  /([\s"](?:-u|--user)[ =](?:\\{0,31}"|')?[^\s:"'\\]{1,128}:)[^\s"'\\]{1,256}/g,
+];
 /** Secrets that are known by their own form. */
-const FORMED =
-  /(?:\b(?:sk-(?:ant|proj|live|test)?[-_A-Za-z0-9]{16,16384}|gh[opusr]_[A-Za-z0-9]{30,16384}|github_pat_[A-Za-z0-9_]{40,16384}|xox[abprs]-[A-Za-z0-9-]{10,16384}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})|(?<![\w-])eyJ[\w-]{10,16384}\.[\w-]{10,16384}\.[\w-]{10,16384})/g;
+const FORMED: readonly RegExp[] = [
+  /sk-(?:ant|proj|live|test)?[-_A-Za-z0-9]{16,16384}/g,
+  /[rs]k_(?:live|test)_[A-Za-z0-9]{10,16384}/g,
+  /(?:gh[opusr]|npm)_[A-Za-z0-9]{30,16384}/g,
+  /github_pat_[A-Za-z0-9_]{40,16384}/g,
+  /(?:glpat|xox[abprs])-[\w-]{10,16384}/g,
+  /A[KS]IA[0-9A-Z]{16}/g,
+  /AIza[0-9A-Za-z_-]{35}/g,
+  /(?<!-)eyJ[\w-]{10,16384}\.[\w-]{10,16384}\.[\w-]{10,16384}/g,
+].map(beginning);
 /** Also one that was cut, so that its end is missing. */
 const PRIVATE_KEY =
   /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[\w+/=:,.\s]|\\[\\nrt]|-(?!----(?:END|BEGIN))){0,65536}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g;
 /** One look decides whether any of the others can find something. */
 const HINT =
-  /authorization|api[ ._-]?key|token|secret|passw|passphrase|credential|access[ ._-]?key|(?:signing|encryption|private)[ ._-]?key|cookie|bearer|basic |sk-|gh[opusr]_|github_pat|xox[abprs]-|AKIA|AIza|eyJ|PRIVATE KEY/i;
+  /authorization|api[ ._-]?key|token|secret|passw|passphrase|credential|access[ ._-]?key|(?:signing|encryption|private)[ ._-]?key|cookie|bearer|basic |[rs]k[-_]|gh[opusr]_|github_pat|glpat-|npm_|xox[abprs]-|A[KS]IA|AIza|eyJ|PRIVATE KEY|:\/\/|-u|login /i;
 
 const GONE = '[redacted]';
 /** Shorter values are words. */
@@ -41,11 +68,10 @@ export function scrubber(secrets: readonly string[] = []): Scrub {
     let text = json;
     for (const form of forms) if (text.includes(form)) text = text.replaceAll(form, GONE);
     if (!HINT.test(text)) return text;
-    return withoutNamed(text)
-      .replace(PRIVATE_KEY, GONE)
-      .replace(ASSIGNED, `$1${GONE}`)
-      .replace(BEARER, `$1 ${GONE}`)
-      .replace(FORMED, GONE);
+    let clean = withoutNamed(text).replace(PRIVATE_KEY, GONE);
+    for (const form of [...NAMED, ...PASSED]) clean = clean.replace(form, `$1${GONE}`);
+    for (const form of FORMED) clean = clean.replace(form, GONE);
+    return clean;
   };
 }
 

@@ -179,6 +179,41 @@ describe('secrets', () => {
       }
     });
   }
+  const digits = '0123456789'.repeat(4);
+  const forms: readonly (readonly [written: string, secret: string])[] = [
+    ['DB_PASSWORD=correct-horse', 'correct-horse'],
+    [`AWS_SECRET_ACCESS_KEY=${digits}`, digits],
+    [`GITHUB_TOKEN=${digits}`, digits],
+    ['password: hunter2hunter2', 'hunter2hunter2'],
+    ['https://example.com/?token=abc123def', 'abc123def'],
+    ['postgres://app:s3cret@db/one', 's3cret'],
+    ['curl -u me:s3cret https://example.com', 's3cret'],
+    ['machine a login me password s3cret', 's3cret'],
+    ['Cookie: session=abc; other=def', 'session=abc'],
+    ['Bearer abcdefgh12345678', 'abcdefgh12345678'],
+    [key, key],
+    [`ghp_${digits}`, digits],
+    [`npm_${digits}`, digits],
+    [`glpat-${digits}`, digits],
+    [`sk_${'live'}_${digits}`, digits],
+    [`AKIA${digits.slice(0, 16)}`, digits.slice(0, 16)],
+    [`eyJ${digits}.${digits}.${digits}`, digits],
+  ];
+  it.each(forms)(
+    '%s: also at the begin of a line, after a tab, in JSON of JSON',
+    (form, secret) => {
+      for (const before of ['', ' ', '\n', '\t', '\r\n', 'one\n', '3\t', '\u0001', '"', "'", '(']) {
+        for (const text of [`${before}${form}`, `${before}${form}\nnext`]) {
+          const nested = JSON.stringify({ text: JSON.stringify({ text }) });
+          for (const json of [JSON.stringify({ text }), nested]) {
+            const clean = scrub(json);
+            expect(clean).not.toContain(secret);
+            expect(() => JSON.parse(clean)).not.toThrow();
+          }
+        }
+      }
+    },
+  );
   it('a password is taken out, whatever is in it and however deep its JSON lies in texts', () => {
     const names = ['password', 'client_secret', 'token', 'privateKey', 'Authorization', 'api-key'];
     fc.assert(
@@ -217,6 +252,7 @@ describe('secrets', () => {
   it('a text that is made to be hard takes as long as any other', () => {
     const hard = [
       ...['a-', 'eyJ-', 'A_', '\\\\', '"a', '"token" ', 'SECRET ', 'sk-'],
+      ...['token=', 'a.token:', '://a:', ' -u a:', 'Cookie: ', 'login a password ', '\\n'],
       ...['-----BEGIN PRIVATE KEY-----', 'Bearer ', '\\"', '"password":"\\\\'],
     ];
     for (const part of hard) {
@@ -230,6 +266,8 @@ describe('secrets', () => {
       max_tokens: 8_000,
       text: 'the basic token of the cookie jar',
       path: '/usr/bin/task-skip',
+      code: 'function login(password: string, token?: string) { return secret; }',
+      address: 'https://example.com:8080/a@b',
     };
     expect(JSON.parse(scrub(JSON.stringify(said)))).toEqual(said);
   });
