@@ -16,8 +16,24 @@ import { watchSignals } from './signals.ts';
 
 const usage = 'say escapement mcp login <name> or escapement mcp logout <name> [--mcp-config …]';
 
+const help = `Usage: escapement mcp login <name> [--mcp-config <files-or-json...>] [--trust]
+       escapement mcp logout <name> [--mcp-config <files-or-json...>] [--trust]
+
+login asks you, in a browser, for what a server of tools over HTTP wants granted, and keeps it for
+the sessions from now on. logout forgets it here; take it back at the server, too.
+
+  --mcp-config <files-or-json...>   where the server is named
+  --plugin-dir <folders...>         plugins that bring servers
+  --trust                           reads .mcp.json of this folder, too
+  -h, --help                        print this help
+`;
+
 /** @returns the exit code. @throws UsageError before anything is asked. */
 export async function runMcp(argv: readonly string[], context: CliContext): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    await context.out.writeText(help);
+    return exitCodes.good;
+  }
   const [action, ...rest] = argv;
   if (action !== 'login' && action !== 'logout') throw new UsageError(`mcp: ${usage}`);
   const { flags, words } = parseFlags(rest);
@@ -64,6 +80,7 @@ async function login(
     ...place,
     signal: ending.signal,
     show: (address) => void out.writeText(`Open this address in a browser:\n${address.href}\n`),
+    exchanging: () => warn('exchanging the code …'),
   });
   switch (end.kind) {
     case 'granted':

@@ -225,7 +225,9 @@ it('a header of the entry is enough', async () => {
 it('a person grants it once; sessions use it, and it is forgotten when that is wanted', async () => {
   const { url } = await guardedServer();
   const { box, flags } = await boxWith(url);
-  expect(await login(box, flags)).toMatchObject({ code: 0, stderr: '' });
+  expect(await login(box, flags)).toMatchObject({
+    ...{ code: 0, stderr: 'escapement: exchanging the code …\n' },
+  });
   const folder = join(box.home, '.escapement', 'mcp-grants');
   const [file] = readdirSync(folder);
   expect(statSync(join(folder, String(file))).mode & 0o777).toBe(0o600);
@@ -328,14 +330,53 @@ it('a person who refuses is told so on the page and here', async () => {
   expect(end).toMatchObject({ kind: 'failed', why: expect.stringMatching(/access_denied/) });
 });
 
-it.each([
-  ['nobody who answers', 'answers', async () => {}],
-  ['a token endpoint that hangs', 'hangs', follow],
-] as const)('%s: it ends with the wait', async (_, tokenEndpoint, browse) => {
-  const { url } = await guardedServer({ tokenEndpoint });
-  const { end } = await ask(url, browse, { waitMs: 1_500 });
+it('nobody who answers: it ends with the wait', async () => {
+  const { url } = await guardedServer();
+  const { end } = await ask(url, async () => {}, { waitMs: 1_500 });
   expect(end).toEqual({ kind: 'failed', why: 'nobody answered within 1.5 s' });
 });
+
+it('a token endpoint that hangs has a limit of its own, and the page promised nothing', async () => {
+  const { url } = await guardedServer({ tokenEndpoint: 'hangs' });
+  const told: string[] = [];
+  let page = '';
+  const browse: Browser = async (address) => {
+    page = await (await fetch(address)).text();
+  };
+  const { end, folder } = await ask(url, browse, {
+    exchangeMs: 300,
+    exchanging: () => told.push('exchanging'),
+  });
+  expect(told).toEqual(['exchanging']);
+  expect(page).toContain('the terminal says how it ended');
+  expect(page).not.toContain('Done');
+  const why = `the code was not exchanged for a token within 0.3 s: the authorization server of ${url} did not answer; say it again`;
+  expect(end).toEqual({ kind: 'failed', why });
+  expect(existsSync(folder)).toBe(false);
+});
+
+it('a server that never answers the first request is named', async () => {
+  const silent = createServer(() => {});
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    silent.closeAllConnections();
+    silent.close();
+  });
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/mcp`;
+  const { end } = await ask(url, follow, { waitMs: 500 });
+  expect(end).toEqual({ kind: 'failed', why: `${url} did not answer within 0.5 s` });
+});
+
+it.each([[['--help']], [['login', '--help']], [['logout', '-h']]])(
+  'mcp %j says what there is, and asks nobody',
+  async (words) => {
+    const box = await openCliBox({ replies: [] });
+    closing.push(() => box.close());
+    const run = await box.run(['mcp', ...words]);
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(run.stdout).toMatch(/^Usage: escapement mcp login <name>/);
+  },
+);
 
 it('a question that is interrupted takes nothing away: the grant is renewed as before', async () => {
   const { url, seen, expire } = await guardedServer();
