@@ -28,15 +28,24 @@ const BOUNDS = { stepsMax: 200_000, bytesMax: 1 << 30 };
  */
 export async function readRecording(file: string): Promise<Run> {
   let run: RecordedRun | undefined;
+  let before: { readonly line: string; readonly at: number } | undefined;
+  const read = ({ line, at }: { readonly line: string; readonly at: number }) => {
+    const said = parsed(line, file, at);
+    if (run) take(run, said, `${file}:${at}`);
+    else run = new RecordedRun(helloIn(said, file));
+    return run;
+  };
   let at = 0;
   try {
     for await (const line of createInterface({ input: createReadStream(file, 'utf8') })) {
       at += 1;
       if (line.trim() === '') continue;
-      const said = parsed(line, file, at);
-      if (run) take(run, said, `${file}:${at}`);
-      else run = new RecordedRun(helloIn(said, file));
+      if (before) run = read(before);
+      before = { line, at };
     }
+    // Whoever wrote it may have been ended in the middle of a line: the rest is as good as before.
+    if (run && before && !isJson(before.line)) run.isCut = true;
+    else if (before) run = read(before);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const { code = error } = error as NodeJS.ErrnoException;
@@ -49,6 +58,15 @@ export async function readRecording(file: string): Promise<Run> {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function parsed(line: string, file: string, at: number): Fields {
   try {
@@ -121,6 +139,8 @@ class RecordedRun implements Run {
   readonly scrub = scrubber();
   readonly list = new EntryList(BOUNDS, this.scrub);
   readonly isOver = true;
+  /** Its last line has no end. */
+  isCut = false;
   readonly #hello: Hello;
   readonly #charts = new Map<string, DrawnChart>();
   readonly #contexts = new Map<number, Preview>();
@@ -165,6 +185,7 @@ class RecordedRun implements Run {
       ...hello,
       base,
       charts: this.charts,
+      ...(this.isCut ? { unknown: [...(hello.unknown ?? []), CUT] } : {}),
       source: hello.source === 'journal' ? 'journal' : 'recording',
     };
   }
@@ -237,4 +258,5 @@ class RecordedRun implements Run {
   }
 }
 
+const CUT = 'what came after its last whole line: the recording was cut';
 const NOT_RECORDED = 'the recording does not hold it: only every 50th context is in it, and parts';

@@ -69,6 +69,41 @@ describe('a recording that somebody has changed', () => {
     await expect(read(line)).rejects.toThrow(/export the recording again/);
   });
 
+  const raw = async (text: string) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'escapement-recording-'));
+    const file = path.join(folder, 'run.jsonl');
+    writeFileSync(file, text);
+    return await readRecording(file).finally(() => rmSync(folder, { recursive: true }));
+  };
+  const note = (seq: number) =>
+    JSON.stringify({ kind: 'note', seq, instance: '', at: 1, level: 'info', text: 'said' });
+
+  it('cut in its last line: what is whole is shown, and the page is told', async () => {
+    const whole = await raw([JSON.stringify(hello), note(1), note(2), ''].join('\n'));
+    expect(whole.list.next - whole.list.first).toBe(2);
+    expect(whole.hello().unknown).toBeUndefined();
+    for (const end of ['', '\n']) {
+      const cut = await raw(
+        [JSON.stringify(hello), note(1), note(2).slice(0, -9)].join('\n') + end,
+      );
+      expect(cut.list.next - cut.list.first).toBe(1);
+      expect(cut.hello().unknown).toEqual([expect.stringContaining('the recording was cut')]);
+    }
+  });
+
+  it('cut anywhere else, it is refused: in the middle, in its first line', async () => {
+    const broken = note(1).slice(0, -9);
+    await expect(raw([JSON.stringify(hello), broken, note(2)].join('\n'))).rejects.toThrow(
+      /run\.jsonl:2: is no JSON object/,
+    );
+    await expect(raw(JSON.stringify(hello).slice(0, -3))).rejects.toThrow(
+      /run\.jsonl:1: is no JSON/,
+    );
+    await expect(raw([JSON.stringify(hello), '[]'].join('\n'))).rejects.toThrow(
+      /:2: is no JSON object/,
+    );
+  });
+
   it('passes over kinds that a newer version may have, and names of every object', async () => {
     const run = await read(
       { kind: 'hologram' },
