@@ -1,6 +1,6 @@
 /** `escapement inspect`: look at a session of this folder, or at a recording, step by step. */
 import { realpathSync } from 'node:fs';
-import { stat, writeFile } from 'node:fs/promises';
+import { constants, open, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
@@ -11,6 +11,7 @@ import type { Run } from '../inspect/run.ts';
 import { listSessions, type SessionInfo } from '../sessions.ts';
 import { UsageError } from '../usage-error.ts';
 import { type CliContext, exitCodes } from './context.ts';
+import { mustBeReadable } from './coverage-file.ts';
 import { portOf } from './flags.ts';
 import { visible } from './printable.ts';
 
@@ -42,10 +43,14 @@ export async function runInspect(argv: readonly string[], context: CliContext): 
     await context.out.writeText(help);
     return exitCodes.good;
   }
+  if (flags.all && flags.export !== undefined) {
+    throw new UsageError('--all lists sessions and --export writes one: name one without --all');
+  }
   if (flags.all) return list(context);
   if (names.length > 1) {
     throw new UsageError(`one session or recording at a time, not ${names.length}: name one`);
   }
+  if (flags.coverage !== undefined) await mustBeReadable('--coverage', flags.coverage);
   const run = await runNamed(names[0], context);
   if (flags.export !== undefined) return writeExport(run, flags.export, context);
   const { serveRun } = await import('../inspect/start-inspector.ts');
@@ -170,14 +175,28 @@ async function writeExport(run: Run, file: string, context: CliContext): Promise
     for await (const line of recordingOf(run)) text += line;
   } else throw new UsageError(`--export ${file}: name a .html or a .jsonl file`);
   try {
-    // What was said in a session is for its owner, until he gives it away.
-    await writeFile(path, text, { mode: 0o600 });
+    await writeForOwner(path, text);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(`${path}: cannot be written (${code}): name another file`);
   }
   await context.out.writeText(`${path}\n`);
   return exitCodes.good;
+}
+
+/**
+ * What was said in a session is for its owner, until he gives it away: also in a file that was
+ * there, and from before the first byte.
+ */
+async function writeForOwner(path: string, text: string): Promise<void> {
+  const file = await open(path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+  try {
+    await file.chmod(0o600);
+    await file.truncate();
+    await file.writeFile(text);
+  } finally {
+    await file.close();
+  }
 }
 
 /** Ctrl-C is how it is meant to end. */

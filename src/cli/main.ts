@@ -77,6 +77,12 @@ async function runArguments(): Promise<number> {
   const { invocation, inspect } = parsed;
   const plain = contextOf(invocation.kind !== 'text' && invocation.debug);
   if (!inspect) return runInvocation(parsed, plain);
+  // A page of a run that cannot begin would be an address of nothing. A headless host is told so by
+  // its own run.
+  if (invocation.kind === 'print' || invocation.kind === 'interactive') {
+    const { modelAccess } = await import('../model-access.ts');
+    modelAccess(invocation.options, plain.environment);
+  }
   const { watchRun } = await import('./watch-run.ts');
   const watch = await watchRun(inspect, plain);
   try {

@@ -3,6 +3,7 @@ import type { Inspector } from '../inspect/start-inspector.ts';
 import type { QueryEngine } from '../query-engine.ts';
 import { UsageError } from '../usage-error.ts';
 import type { CliContext } from './context.ts';
+import { mustBeReadable } from './coverage-file.ts';
 import { BRIDGE, installedBridge } from './installed-bridge.ts';
 
 export interface InspectRequest {
@@ -26,11 +27,12 @@ export interface RunWatch {
   readonly close: () => Promise<void>;
 }
 
-/** Says on stderr where to look. @throws UsageError when the port is taken. */
+/** Says on stderr where to look. @throws UsageError when the port is taken, or a file is missing. */
 export async function watchRun(
   { port, hold, send, coverage, origin }: InspectRequest,
   { environment, warn }: Pick<CliContext, 'environment' | 'warn'>,
 ): Promise<RunWatch> {
+  if (coverage !== undefined) await mustBeReadable('--inspect-coverage', coverage);
   const { startInspector } = await import('../inspect/start-inspector.ts');
   const v4 = await installedBridge();
   if (origin !== undefined && !v4) {

@@ -1,5 +1,5 @@
 /** `--inspect` and `escapement inspect`, as processes. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -139,3 +139,42 @@ it('escapement inspect: the newest session, one by the begin of its id, a record
   expect(unknown.stderr).toContain('escapement inspect --all lists them');
   expect(readdirSync(box.cwd)).toEqual([]);
 }, 60_000);
+
+it('an export over a file that others could read is for its owner alone', async () => {
+  box = await openCliBox({ replies: [say('first')] });
+  await box.run(['-p', 'one']);
+  const file = path.join(box.home, 'one.jsonl');
+  writeFileSync(file, 'longer than nothing\n'.repeat(100_000));
+  chmodSync(file, 0o644);
+  const exported = await box.run(['inspect', '--export', file]);
+  expect(exported).toMatchObject({ code: 0, stderr: '' });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readFileSync(file, 'utf8')).not.toContain('longer than nothing');
+}, 40_000);
+
+it.each([
+  [['inspect', '--all', '--export', 'x.jsonl'], /--all lists sessions and --export writes one/],
+  [['inspect', '--coverage', '/nope'], /--coverage \/nope: there is no such file/],
+  [
+    ['--inspect', '--inspect-coverage', '/nope', '-p', 'x'],
+    /--inspect-coverage \/nope: there is no such file/,
+  ],
+])(
+  '%j is wrong usage, said before anything is opened',
+  async (args, expected) => {
+    box = await openCliBox({ replies: [] });
+    const run = await box.run(args);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toMatch(expected);
+    expect(run.stderr).not.toContain('inspector:');
+    expect(readdirSync(box.cwd)).toEqual([]);
+  },
+  40_000,
+);
+
+it('an address of a model that is none is said before there is a page', async () => {
+  box = await openCliBox({ replies: [] });
+  const run = await box.run(['--inspect', '-p', 'x'], '', { ANTHROPIC_BASE_URL: 'nowhere' });
+  expect(run).toMatchObject({ code: 2, stdout: '' });
+  expect(run.stderr).toBe('escapement: ANTHROPIC_BASE_URL is no URL: nowhere\n');
+}, 40_000);
