@@ -9,7 +9,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { makeFolder } from '../make-folder.ts';
 import type { LedgerCall } from '../tools/executor/deps.ts';
 import type { Tool } from '../tools/tool.ts';
-import { isObject } from './records.ts';
+import { isObject } from './sound-blocks.ts';
 import type { JournalStore } from './store.ts';
 
 /** Larger files are not what edit tools change; they are left out, and a rewind says so. */

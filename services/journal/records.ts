@@ -5,6 +5,7 @@
  */
 import type { ContentBlock, LogMessage, Origin } from '../messages.ts';
 import type { Usage } from '../model/types.ts';
+import { isObject, soundBlocks } from './sound-blocks.ts';
 import type { JournalRecord } from './store.ts';
 
 /** Of our own lines. A reader refuses what is newer than itself. */
@@ -53,16 +54,46 @@ export function lineOf(
   };
 }
 
-/**
- * The messages of a line: one of ours is one, an assistant line of another program may hold several
- * blocks. Nothing for a line that says nothing (a retry notice, an error that was only shown).
- */
-export function messagesOf(line: JournalRecord): readonly LogMessage[] {
-  const { type, uuid, message, timestamp } = line;
-  if ((type !== 'user' && type !== 'assistant') || typeof uuid !== 'string') return [];
-  if (!isObject(message) || line.isApiErrorMessage === true) return [];
-  const content = blocksOf(message.content);
-  if (content.length === 0) return [];
+/** What a line says, and how much of it can not be used. */
+export interface LineReading {
+  readonly messages: readonly LogMessage[];
+  /** It should be a message, and is none. */
+  readonly isDamaged: boolean;
+  /** Blocks of a message that were left out. */
+  readonly damagedBlocks: number;
+}
+
+const nothing: LineReading = { messages: [], isDamaged: false, damagedBlocks: 0 };
+
+/** Nothing for a line that says nothing (a retry notice, an error that was only shown). */
+export function readMessages(line: JournalRecord): LineReading {
+  const { type, uuid, message } = line;
+  if ((type !== 'user' && type !== 'assistant') || line.isApiErrorMessage === true) return nothing;
+  const sound = isObject(message) ? soundBlocks(message.content) : undefined;
+  if (!sound || !isObject(message) || typeof uuid !== 'string') {
+    return { ...nothing, isDamaged: true };
+  }
+  const { blocks, damaged } = sound;
+  const messages = blocks.length === 0 ? [] : messagesWith(blocks, { line, type, uuid, message });
+  return { messages, isDamaged: false, damagedBlocks: damaged };
+}
+
+export const messagesOf = (line: JournalRecord): readonly LogMessage[] =>
+  readMessages(line).messages;
+
+interface MessageLine {
+  readonly line: JournalRecord;
+  readonly type: 'user' | 'assistant';
+  readonly uuid: string;
+  readonly message: Readonly<Record<string, unknown>>;
+}
+
+/** One of ours is one message, an assistant line of another program may hold several blocks. */
+function messagesWith(
+  content: readonly ContentBlock[],
+  { line, type, uuid, message }: MessageLine,
+): readonly LogMessage[] {
+  const { timestamp } = line;
   const base = {
     role: type,
     timestamp: typeof timestamp === 'string' ? timestamp : new Date(0).toISOString(),
@@ -86,14 +117,6 @@ export function messagesOf(line: JournalRecord): readonly LogMessage[] {
     origin: 'model',
     content: [block],
   }));
-}
-
-function blocksOf(content: unknown): readonly ContentBlock[] {
-  if (typeof content === 'string') {
-    return content.trim() === '' ? [] : [{ type: 'text', text: content }];
-  }
-  if (!Array.isArray(content)) return [];
-  return content.filter((block) => isObject(block) && typeof block.type === 'string');
 }
 
 function userKind(line: JournalRecord, content: readonly ContentBlock[]) {
@@ -134,6 +157,3 @@ const origins: readonly Origin[] = [
   'summary',
   'repair',
 ];
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

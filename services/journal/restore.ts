@@ -10,7 +10,8 @@ import type { Usage } from '../model/types.ts';
 import { bareUuid } from '../preprocess/revise.ts';
 import type { Replacement } from '../preprocess/tool-result-budget.ts';
 import { type Branch, branchTo, type Node, withSiblings } from './branch.ts';
-import { type Costs, isObject, messagesOf, SCHEMA, type Totals } from './records.ts';
+import { type Costs, readMessages, SCHEMA, type Totals } from './records.ts';
+import { isObject, soundBlocks, soundMessage } from './sound-blocks.ts';
 import type { JournalRecord, JournalStore } from './store.ts';
 
 /** How far a call came, as the ledger says. */
@@ -45,8 +46,10 @@ export interface Restored {
   /** What the interrupted turn has spent of its turns, and how often it was tried to be ended. */
   readonly turnsSpent: number;
   readonly finishTries: number;
-  /** Lines that are no records. They stay where they are. */
+  /** Lines that are no records, or no messages where they should be. They stay where they are. */
   readonly damagedLines: number;
+  /** Blocks of messages that were left out, for they lack what their kind must have. */
+  readonly damagedBlocks: number;
   /** Messages whose parent is not in the file. */
   readonly gaps: number;
   readonly title: string | undefined;
@@ -153,6 +156,7 @@ class Reading {
   #finishTries = 0;
   #title: string | undefined;
   damagedLines = 0;
+  #damagedBlocks = 0;
 
   constructor(at: string | undefined) {
     this.#at = at;
@@ -230,7 +234,9 @@ class Reading {
       this.#onSides.add(String(record.uuid));
       return;
     }
-    const messages = messagesOf(record);
+    const { messages, isDamaged, damagedBlocks } = readMessages(record);
+    if (isDamaged) this.damagedLines += 1;
+    this.#damagedBlocks += damagedBlocks;
     this.#takePlace(record, messages);
     const [first] = messages;
     if (!first) return;
@@ -255,6 +261,13 @@ class Reading {
     });
   }
 
+  /** A message that stands whole in a line; damage is counted. */
+  #sound(value: unknown): LogMessage | undefined {
+    const { message, damaged } = soundMessage(value);
+    this.#damagedBlocks += damaged;
+    return message;
+  }
+
   /** Only a summary that the conversation goes on from ends the reading. */
   #takeSystem(record: JournalRecord): boolean {
     const { uuid, history } = record;
@@ -264,7 +277,7 @@ class Reading {
       return false;
     }
     this.#leafIs(uuid);
-    const kept = history as readonly LogMessage[];
+    const kept = history.flatMap((message) => this.#sound(message) ?? []);
     const base = { parentUuid: null, order: this.#order, messages: [] };
     // A branch may also begin at a message that only stands in the summary's history by now.
     kept.forEach((message, at) => {
@@ -303,10 +316,12 @@ class Reading {
 
   #takeAmended({ uuid, message, unbound }: JournalRecord): void {
     if (typeof uuid !== 'string' || !isObject(message) || this.#amended.has(uuid)) return;
-    if (Array.isArray(message.content)) {
-      const content = message.content as LogMessage['content'];
-      this.#amended.set(uuid, { content, isUnbound: unbound === true });
-    }
+    const sound = Array.isArray(message.content) ? soundBlocks(message.content) : undefined;
+    if (!sound) return;
+    const { blocks, damaged } = sound;
+    this.#damagedBlocks += damaged;
+    if (damaged > 0 && blocks.length === 0) return;
+    this.#amended.set(uuid, { content: blocks, isUnbound: unbound === true });
   }
 
   #takeUsage({ message, costUSD }: JournalRecord): void {
@@ -352,23 +367,25 @@ class Reading {
 
   #takeCollapse(record: JournalRecord): void {
     const collapse = collapseOf(record);
-    if (collapse && !this.#collapses.has(collapse.id)) this.#collapses.set(collapse.id, collapse);
+    if (!collapse || this.#collapses.has(collapse.id)) return;
+    const message = this.#sound(collapse.message);
+    if (message) this.#collapses.set(collapse.id, { ...collapse, message });
   }
 
   #takeSnip({ dropped, boundary }: JournalRecord): void {
     if (!Array.isArray(dropped) || !isObject(boundary)) return;
-    const gone = new Set((dropped as string[]).map(bareUuid));
+    const gone = new Set(dropped.filter((uuid) => typeof uuid === 'string').map(bareUuid));
     // Back to a message that was dropped: it is there again.
     if (this.#at !== undefined && gone.has(bareUuid(this.#at))) return;
-    this.#snips.push({ gone, boundary: boundary as unknown as LogMessage });
+    const instead = this.#sound(boundary);
+    if (instead) this.#snips.push({ gone, boundary: instead });
   }
 
   /** The newest word on a prompt counts. */
   #takeQueued(record: JournalRecord): void {
     const { uuid, operation, message } = record;
     if (typeof uuid !== 'string' || this.#queue.has(uuid)) return;
-    const isWaiting = operation === 'enqueue' && isObject(message);
-    this.#queue.set(uuid, isWaiting ? (message as unknown as LogMessage) : undefined);
+    this.#queue.set(uuid, operation === 'enqueue' ? this.#sound(message) : undefined);
   }
 
   #takeResult(record: JournalRecord): void {
@@ -408,6 +425,7 @@ class Reading {
       turnsSpent: this.#isInterrupted ? this.#turnsSpent : 0,
       finishTries: this.#finishTries,
       damagedLines: this.damagedLines,
+      damagedBlocks: this.#damagedBlocks,
       gaps: branch.gaps,
       title: this.#title,
       shownPartly: this.#shownPartly

@@ -5,7 +5,8 @@
  */
 import type { QueryOutput } from '../../machines/events.ts';
 import type { QueryInput } from '../../machines/state.ts';
-import { isObject, messagesOf } from '../../services/journal/records.ts';
+import { messagesOf, readMessages } from '../../services/journal/records.ts';
+import { isObject } from '../../services/journal/sound-blocks.ts';
 import type { JournalRecord, JournalStore } from '../../services/journal/store.ts';
 import type { Usage } from '../../services/model/types.ts';
 import { silentChart } from '../silent-chart.ts';
@@ -35,7 +36,7 @@ const unknown = [
 /** @throws UsageError when there is no such session, or nothing in it. */
 export async function runFromJournal(options: InspectJournalOptions): Promise<Run> {
   const { store, sessionId, environment = {} } = options;
-  const { records, damaged, isCut } = await recordsOf(store, sessionId);
+  const { records, damaged, damagedBlocks, isCut } = await recordsOf(store, sessionId);
   const [first] = records;
   if (!first) throw new UsageError(`session ${sessionId} is empty: there is nothing to look at`);
   const hasEvents = records.some(({ type }) => type === 'query' || type === 'agent-query');
@@ -48,6 +49,7 @@ export async function runFromJournal(options: InspectJournalOptions): Promise<Ru
       ...(hasEvents ? [] : ['steps of the chart: the session was written by another program']),
       ...(isCut ? [`what came before its last ${LINES_MAX} lines`] : []),
       ...(damaged > 0 ? [`${damaged} damaged lines`] : []),
+      ...(damagedBlocks > 0 ? [`${damagedBlocks} damaged blocks of messages`] : []),
     ],
   });
   records.forEach((record, at) => void replay.take(record, at + 1));
@@ -57,14 +59,20 @@ export async function runFromJournal(options: InspectJournalOptions): Promise<Ru
 async function recordsOf(store: JournalStore, sessionId: string) {
   const records: JournalRecord[] = [];
   let damaged = 0;
+  let damagedBlocks = 0;
   let isCut = false;
   for await (const stored of store.readBack(sessionId)) {
     if (stored.kind === 'damaged') damaged += 1;
-    else records.push(stored.record);
+    else {
+      const read = readMessages(stored.record);
+      if (read.isDamaged) damaged += 1;
+      damagedBlocks += read.damagedBlocks;
+      records.push(stored.record);
+    }
     isCut = records.length >= LINES_MAX;
     if (isCut) break;
   }
-  return { records: records.reverse(), damaged, isCut };
+  return { records: records.reverse(), damaged, damagedBlocks, isCut };
 }
 
 interface Query {
