@@ -44,5 +44,7 @@ it('what was billed after the chart had hung up counts, too', async () => {
     except: ['script', 'usage'],
   });
   expect(told.requests).toHaveLength(1);
-  expect(told.last.terminal_reason).toBe('budget_exhausted');
+  // The bill may come when the limits are passed already: then the purse refuses the request.
+  expect(['budget_exhausted', 'api_error']).toContain(told.last.terminal_reason);
+  expect(told.last.is_error).toBe(true);
 });
