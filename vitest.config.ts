@@ -31,6 +31,7 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for a process or a socket: one more than two cores keeps both at work.
     maxWorkers: 3,
+    expect: { poll: { timeout: 10_000 } },
     env: { ESCAPEMENT_RETRY_BASE_MS: '5' },
     projects: [
       {

@@ -42,17 +42,17 @@ describe.skipIf(chromiumPath === undefined)('the chart', () => {
     await tab(page, 'coverage');
     const panel = page.locator('#panel-coverage');
     await expect.poll(() => panel.textContent()).toContain('2taken');
-    expect(await panel.textContent()).toContain(`${chart.edges.length - 2}never`);
+    await expect.poll(() => panel.textContent()).toContain(`${chart.edges.length - 2}never`);
     const exit = (name: string) =>
       page.locator('.chart .exit', { has: page.locator(`text:text-is("${name}")`) });
     await expect.poll(() => exit('completed').locator('.count').textContent()).toBe('1×');
     await panel.locator('button', { hasText: 'Paint it on the chart' }).click();
     await expect.poll(() => exit('completed').locator('.count').textContent()).toBe('1.2k×');
-    expect(await exit('max_turns').getAttribute('class')).toContain('is-taken');
-    expect(await exit('refusal').getAttribute('class')).not.toContain('is-taken');
+    await expect.poll(() => exit('max_turns').getAttribute('class')).toContain('is-taken');
+    await expect.poll(() => exit('refusal').getAttribute('class')).not.toContain('is-taken');
     await panel.locator('button', { hasText: 'Paint it on the chart' }).click();
     await expect.poll(() => exit('completed').locator('.count').textContent()).toBe('1×');
-    expect(await exit('max_turns').getAttribute('class')).not.toContain('is-taken');
+    await expect.poll(() => exit('max_turns').getAttribute('class')).not.toContain('is-taken');
     expect(complaints).toEqual([]);
     await page.context().close();
   });
@@ -66,8 +66,8 @@ describe.skipIf(chromiumPath === undefined)('the chart', () => {
     const { page, complaints } = await open(browser, session.inspector.url);
     await drop(page, lines.join('\n'));
     await expect.poll(() => page.locator('.nested').count()).toBe(1);
-    expect(await page.locator('.nested .state').count()).toBe(chart.nodes.length);
-    expect(await page.locator('.nested .nested-edge').count()).toBe(chart.edges.length);
+    await expect.poll(() => page.locator('.nested .state').count()).toBe(chart.nodes.length);
+    await expect.poll(() => page.locator('.nested .nested-edge').count()).toBe(chart.edges.length);
     await expect.poll(() => page.locator('.nested .is-hot').allTextContents()).not.toEqual([]);
     expect((await page.locator('.nested .is-hot').allTextContents()).join()).toContain('completed');
     await page.keyboard.press('Home');
@@ -100,7 +100,9 @@ describe.skipIf(chromiumPath === undefined)('the chart', () => {
     const { page } = await open(browser, session.inspector.url);
     await drop(page, lines.join('\n'));
     await expect.poll(() => page.locator('.nested').count()).toBe(1);
-    expect(await page.locator('main').textContent()).toContain('more than a drawing needs');
+    await expect
+      .poll(() => page.locator('main').textContent())
+      .toContain('more than a drawing needs');
     await page.context().close();
   });
 });

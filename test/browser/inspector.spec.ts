@@ -37,8 +37,12 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
     await ended(page, 'completed');
     const { at, of } = await position(page);
     expect(at).toBe(of);
-    expect(await page.locator('.chart .exit.is-hot text').first().textContent()).toBe('completed');
-    expect(await page.locator('#panel-step').textContent()).toContain('the model is done');
+    await expect
+      .poll(() => page.locator('.chart .exit.is-hot text').first().textContent())
+      .toBe('completed');
+    await expect
+      .poll(() => page.locator('#panel-step').textContent())
+      .toContain('the model is done');
     expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
     await page.context().close();
   });
@@ -52,10 +56,10 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
     await stands(page, of - 11);
     await page.keyboard.press('Home');
     await stands(page, 1);
-    expect(await lit(page)).toEqual(['toolResultBudget']);
+    await expect.poll(() => lit(page)).toEqual(['toolResultBudget']);
     await page.locator('#next').click();
     await stands(page, 2);
-    expect(await lit(page)).toEqual(['snip']);
+    await expect.poll(() => lit(page)).toEqual(['snip']);
     await page.keyboard.press('End');
     await stands(page, of);
     const box = await page.locator('#timeline').boundingBox();
@@ -77,9 +81,9 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
     await page.keyboard.type('escalate');
     await expect.poll(() => page.locator('.found').textContent()).toBe('1 found');
     await page.locator('.event-row').first().click();
-    expect(await page.locator('.event-row.is-selected .tag').textContent()).toBe(
-      'max_output_tokens_escalate',
-    );
+    await expect
+      .poll(() => page.locator('.event-row.is-selected .tag').textContent())
+      .toBe('max_output_tokens_escalate');
     await page.locator('#search').fill('');
     await page.locator('.chip', { hasText: 'reasons' }).click();
     const tags = page.locator('.event-row .tag');
@@ -108,7 +112,7 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
     await expect
       .poll(() => page.locator('.request .fold-body').first().textContent())
       .toContain('messages at the begin are the same');
-    expect(await page.locator('.tile').first().textContent()).toMatch(/\$\d/);
+    await expect.poll(() => page.locator('.tile').first().textContent()).toMatch(/\$\d/);
     await page.context().close();
   });
 
@@ -117,11 +121,13 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
     await tab(page, 'reasons');
     const bar = (name: string) =>
       page.locator('.bar', { has: page.locator(`.bar-name:text-is("${name}")`) });
-    expect(await bar('stop_hook_blocking').textContent()).toContain('1×');
-    expect(await bar('refusal').textContent()).toContain('never');
+    await expect.poll(() => bar('stop_hook_blocking').textContent()).toContain('1×');
+    await expect.poll(() => bar('refusal').textContent()).toContain('never');
     await bar('stop_hook_blocking').click();
     await tab(page, 'step');
-    expect(await page.locator('#panel-step .why').textContent()).toContain('stop_hook_blocking');
+    await expect
+      .poll(() => page.locator('#panel-step .why').textContent())
+      .toContain('stop_hook_blocking');
     await tab(page, 'services');
     await expect.poll(() => page.locator('.service-row').count()).toBeGreaterThan(3);
     await page.context().close();
@@ -165,7 +171,7 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
     await shows(alone.page, 1);
     await alone.page.locator('#instance').selectOption({ index: 0 });
     await expect.poll(() => position(alone.page)).toEqual(before);
-    expect(await alone.page.locator('.chart').count()).toBe(1);
+    await expect.poll(() => alone.page.locator('.chart').count()).toBe(1);
     expect(alone).toMatchObject({ complaints: [], strangers: [] });
     // the page of another, empty session takes the recording in
     const other = await watch({ script: { replies: [] } });
@@ -185,14 +191,14 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
   it('shows its keys', async () => {
     const { page } = await firstTurn();
     await page.keyboard.press('?');
-    expect(await page.locator('#help').textContent()).toContain('follow the live run');
+    await expect.poll(() => page.locator('#help').textContent()).toContain('follow the live run');
     await page.keyboard.press('Escape');
     await expect.poll(() => page.locator('#help').isVisible()).toBe(false);
     await page.locator('#tab-step').focus();
     await page.keyboard.press('ArrowRight');
-    expect(await page.locator('[role=tab][aria-selected=true]').textContent()).toContain(
-      'Conversation',
-    );
+    await expect
+      .poll(() => page.locator('[role=tab][aria-selected=true]').textContent())
+      .toContain('Conversation');
     await page.keyboard.press('4');
     await expect.poll(() => page.locator('#panel-events').isVisible()).toBe(true);
     await page.context().close();
@@ -210,9 +216,9 @@ describe.skipIf(chromiumPath === undefined)('a run that is watched while it goes
     const session = await watch({ script: { replies: [say('One.'), say('Two.')] } });
     const { page, complaints } = await open(browser, session.inspector.url);
     await expect.poll(() => page.locator('#status').textContent()).toBe('live');
-    expect(await page.locator('#panel-step').textContent()).toContain(
-      'Waiting for the first event',
-    );
+    await expect
+      .poll(() => page.locator('#panel-step').textContent())
+      .toContain('Waiting for the first event');
     await session.ask('the first prompt');
     await ended(page, 'completed');
     await session.ask('the second prompt');
@@ -277,7 +283,7 @@ describe.skipIf(chromiumPath === undefined)('a run that is watched while it goes
     await page.goto('about:blank');
     await page.setContent(html);
     await shows(page, 1);
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
     expect(complaints).toEqual([]);
     await page.context().close();
     await session.close();

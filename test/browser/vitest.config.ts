@@ -11,6 +11,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     fileParallelism: false,
+    expect: { poll: { timeout: 10_000 } },
     env: { ESCAPEMENT_RETRY_BASE_MS: '5' },
   },
 });
