@@ -23,21 +23,31 @@ interface Ending {
   readonly failed?: number;
   /** Of files that could not be loaded. */
   readonly suites?: number;
+  /** How many fail when they run once more, alone; all of them unless told. */
+  readonly again?: number;
   readonly says?: string;
 }
 
 /** `npm` as the script calls it: writes the report of a suite where it is told to. */
 const npm = `#!${process.execPath}
 const [verb, name, ...rest] = process.argv.slice(2);
-const { code = 0, passed = 3, failed = 0, suites = 0, says } =
-  JSON.parse(process.env.ENDINGS)[verb === 'run' ? name : verb] ?? {};
+const ending = JSON.parse(process.env.ENDINGS)[verb === 'run' ? name : verb] ?? {};
+const isAgain = rest.some((word) => word.endsWith('.test.ts'));
+const { passed = 3, failed: atFirst = 0, suites = 0, says, again = atFirst } = ending;
+const failed = isAgain ? again : atFirst;
 const report = rest.find((word) => word.startsWith('--outputFile.json='))?.split('=')[1];
-const text = JSON.stringify({
-  numPassedTests: passed, numFailedTests: failed, numFailedTestSuites: suites,
-});
+const testResults = [
+  ...Array.from({ length: failed }, (_, at) => ({
+    name: process.cwd() + '/test/' + at + '.test.ts',
+    status: 'failed',
+    assertionResults: [{ status: 'failed', fullName: 'story ' + at }],
+  })),
+  ...Array.from({ length: suites }, () => ({ name: '/x.test.ts', status: 'failed' })),
+];
+const text = JSON.stringify({ numPassedTests: passed, testResults });
 if (report && says === undefined) require('fs').writeFileSync(report, text);
 console.log(says ?? (name === 'test:pack' ? 'pack: 3 passed, 0 failed' : 'ran ' + name));
-process.exitCode = code;
+process.exitCode = isAgain && again === 0 ? 0 : (ending.code ?? 0);
 `;
 
 function ci(endings: Readonly<Record<string, Ending>>) {
@@ -79,4 +89,24 @@ it.each<[string, Record<string, Ending>, string]>([
   ['the proof fails', { prove: { code: 1 } }, '0 passed, 1 failed'],
 ])('%s: it fails, and says so in its last line', (_, endings, last) => {
   expect(ci(endings)).toMatchObject({ status: 1, last });
+});
+
+it('a test that passes when it runs once more is counted, and called flaky', () => {
+  const { status, last, stdout } = ci({ test: { code: 1, passed: 2, failed: 1, again: 0 } });
+  expect({ status, last }).toEqual({ status: 0, last: '11 passed, 0 failed' });
+  expect(stdout).toContain('flaky: test/0.test.ts > story 0');
+});
+
+it('one of two that fails again has failed: both are named above the last line', () => {
+  const { status, last, stdout } = ci({ test: { code: 1, passed: 1, failed: 2, again: 1 } });
+  expect({ status, last }).toEqual({ status: 1, last: '10 passed, 1 failed' });
+  expect(stdout.trimEnd().split('\n').slice(-3, -1)).toEqual([
+    'failed: test/0.test.ts > story 0',
+    'flaky: test/1.test.ts > story 1',
+  ]);
+});
+
+it('many failures are no accident: none runs again', () => {
+  const { last } = ci({ test: { code: 1, passed: 1, failed: 6, again: 0 } });
+  expect(last).toBe('9 passed, 6 failed');
 });
