@@ -46,6 +46,9 @@ export async function runInspect(argv: readonly string[], context: CliContext): 
   if (flags.all && flags.export !== undefined) {
     throw new UsageError('--all lists sessions and --export writes one: name one without --all');
   }
+  if (flags.all && names.length > 0) {
+    throw new UsageError(`--all lists every session: leave it out to open ${names[0]}`);
+  }
   if (flags.all) return list(context);
   if (names.length > 1) {
     throw new UsageError(`one session or recording at a time, not ${names.length}: name one`);
@@ -106,7 +109,7 @@ const placeOf = ({ cwd, environment }: CliContext): Place => ({
 async function runNamed(name: string | undefined, context: CliContext): Promise<Run> {
   if (name !== undefined && (await isFile(resolve(context.cwd, name)))) {
     const { readRecording } = await import('../inspect/recorded-run.ts');
-    return readRecording(resolve(context.cwd, name));
+    return readRecording(resolve(context.cwd, name), context.warn);
   }
   const place = placeOf(context);
   const session = await sessionNamed(name, place, context);

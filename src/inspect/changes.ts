@@ -128,13 +128,17 @@ export function applyChanges(before: unknown, changes: readonly Change[]): unkno
 function changed(value: unknown, change: Change, at: number): unknown {
   const key = change.path[at];
   if (key === undefined) return replaced(value, change);
-  const copy: Record<string | number, unknown> | unknown[] = Array.isArray(value)
-    ? [...value]
-    : { ...(value as Fields) };
-  const fields = copy as Record<string | number, unknown>;
-  if (change.op === 'remove' && at === change.path.length - 1) delete fields[key];
-  else fields[key] = changed(fields[key], change, at + 1);
-  return copy;
+  const copy = (Array.isArray(value) ? [...value] : { ...(value as Fields) }) as Fields;
+  if (change.op === 'remove' && at === change.path.length - 1) {
+    Reflect.deleteProperty(copy, key);
+    return copy;
+  }
+  const before = Object.hasOwn(copy, key) ? copy[key] : undefined;
+  // defined, not assigned: a key `__proto__` is a field like any other, and no prototype
+  return Object.defineProperty(copy, key, {
+    ...{ value: changed(before, change, at + 1), enumerable: true },
+    ...{ configurable: true, writable: true },
+  });
 }
 
 function replaced(value: unknown, change: Change): unknown {

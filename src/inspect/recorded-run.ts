@@ -1,21 +1,20 @@
 /** A recording as a run: what stands in its lines can be looked at, and nothing else. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { z } from 'zod';
 import { UsageError } from '../usage-error.ts';
 import { EntryList, type NewEntry } from './entry-list.ts';
 import { previewAt } from './preview.ts';
-import {
-  type Entry,
-  type Hello,
-  type Path,
-  type Piece,
-  PROTOCOL,
-  type Preview,
-  type RecordingLine,
-  type RequestDiff,
-  type Step,
+import type {
+  Entry,
+  Hello,
+  Path,
+  Piece,
+  Preview,
+  RecordingLine,
+  RequestDiff,
+  Step,
 } from './protocol.ts';
+import { CUT, RecordingError, RecordingReader } from './recording-line.ts';
 import { scrubber } from './redact.ts';
 import type { DrawnChart, PieceOf, Run } from './run.ts';
 
@@ -24,115 +23,38 @@ const BOUNDS = { stepsMax: 200_000, bytesMax: 1 << 30 };
 
 /**
  * Reads a `.jsonl` that an inspector has exported.
+ * @param warn told what is missing, when its last line was cut.
  * @throws UsageError naming file, line and remedy.
  */
-export async function readRecording(file: string): Promise<Run> {
+export async function readRecording(
+  file: string,
+  warn: (text: string) => void = () => {},
+): Promise<Run> {
   let run: RecordedRun | undefined;
-  let before: { readonly line: string; readonly at: number } | undefined;
-  const read = ({ line, at }: { readonly line: string; readonly at: number }) => {
-    const said = parsed(line, file, at);
-    if (run) take(run, said, `${file}:${at}`);
-    else run = new RecordedRun(helloIn(said, file));
-    return run;
-  };
-  let at = 0;
+  const reader = new RecordingReader({
+    hello: (hello) => {
+      run = new RecordedRun(hello);
+    },
+    line: (line) => run?.take(line),
+  });
   try {
     for await (const line of createInterface({ input: createReadStream(file, 'utf8') })) {
-      at += 1;
-      if (line.trim() === '') continue;
-      if (before) run = read(before);
-      before = { line, at };
+      reader.take(line);
     }
-    // Whoever wrote it may have been ended in the middle of a line: the rest is as good as before.
-    if (run && before && !isJson(before.line)) run.isCut = true;
-    else if (before) run = read(before);
+    const { isCut } = reader.end();
+    if (!run) throw new Error('a recording that was read has no first line');
+    run.isCut = isCut;
+    if (isCut) warn(`${file}: was cut: what came after its last whole line is not shown`);
+    return run;
   } catch (error) {
-    if (error instanceof UsageError) throw error;
+    if (error instanceof RecordingError) {
+      throw new UsageError(`${file}:${error.line}: ${error.message}`);
+    }
     const { code = error } = error as NodeJS.ErrnoException;
     throw new UsageError(
       `${file}: cannot be read (${String(code)}): name a recording or a session`,
     );
   }
-  if (!run) throw new UsageError(`${file}: is empty: export the recording again`);
-  return run;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function isJson(line: string): boolean {
-  try {
-    JSON.parse(line);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function parsed(line: string, file: string, at: number): Fields {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Fields;
-  } catch {
-    // said below
-  }
-  throw new UsageError(`${file}:${at}: is no JSON object: export the recording again`);
-}
-
-function helloIn(said: Fields, file: string): Hello {
-  const { protocol } = said;
-  if (typeof protocol !== 'number') {
-    throw new UsageError(
-      `${file}:1: is no recording of an inspector: export one with the page's button, or name a session`,
-    );
-  }
-  if (protocol > PROTOCOL) {
-    throw new UsageError(
-      `${file}:1: was recorded by a newer version (protocol ${protocol}, this one reads up to ${PROTOCOL}): update escapement`,
-    );
-  }
-  return said as unknown as Hello;
-}
-
-const place = z.looseObject({ seq: z.int().nonnegative(), instance: z.string() });
-const entry = place.extend({ at: z.number() });
-/** As much of each kind as is read here; the page shows the rest as it stands. */
-const lines: Readonly<Record<RecordingLine['kind'], z.ZodType>> = {
-  chart: z.looseObject({
-    chart: z.looseObject({
-      key: z.string(),
-      id: z.string(),
-      nodes: z.array(z.looseObject({ id: z.string() })),
-      edges: z.array(z.looseObject({ id: z.string() })),
-    }),
-    svg: z.string().optional(),
-  }),
-  context: place,
-  body: z.looseObject({ id: z.string(), ops: z.array(z.looseObject({ op: z.string() })) }),
-  instance: entry,
-  step: entry.extend({ n: z.number(), edges: z.array(z.looseObject({ id: z.string() })) }),
-  message: entry,
-  request: entry,
-  answer: entry,
-  service: entry,
-  deadline: entry,
-  control: entry,
-  note: entry,
-};
-
-/** What a newer version may have added is passed over; what this one knows must be sound. */
-function take(run: RecordedRun, said: Fields, where: string): void {
-  const { kind } = said;
-  if (typeof kind !== 'string' || !Object.hasOwn(lines, kind)) return;
-  const { error } = lines[kind as RecordingLine['kind']].safeParse(said);
-  if (error) {
-    const [issue] = error.issues;
-    const at = issue?.path.join('.') ?? '';
-    throw new UsageError(
-      `${where}: the ${kind} is not sound (${at === '' ? '' : `${at}: `}${issue?.message}): export the recording again`,
-    );
-  }
-  run.take(said as unknown as RecordingLine);
 }
 
 class RecordedRun implements Run {
@@ -258,5 +180,4 @@ class RecordedRun implements Run {
   }
 }
 
-const CUT = 'what came after its last whole line: the recording was cut';
 const NOT_RECORDED = 'the recording does not hold it: only every 50th context is in it, and parts';

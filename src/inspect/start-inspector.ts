@@ -239,7 +239,8 @@ function attachEngine(
     if (event.type === 'query.inspected') bridge?.inspect(event.event);
   });
   return () => {
-    if (hold) engine.hold = undefined;
+    // somebody else may have taken it over since
+    if (hold && engine.hold === hold) engine.hold = undefined;
     leave();
   };
 }

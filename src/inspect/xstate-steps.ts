@@ -63,6 +63,8 @@ interface Instance {
   readonly ref: AnyActorRef;
   steps: number;
   nodes: readonly AnyStateNode[];
+  /** Active leaf states after the last step: microsteps have moved `nodes` since. */
+  leaves: readonly string[];
   edges: TakenEdge[];
   actions: string[];
   readonly services: Map<AnyActorRef, Service>;
@@ -179,7 +181,7 @@ export class StepRecorder {
         status: 'active',
         startedAt: this.#sink.now(),
       },
-      ...{ ref, steps: 0, nodes: [], edges: [], actions: [], iteration: undefined },
+      ...{ ref, steps: 0, nodes: [], leaves: [], edges: [], actions: [], iteration: undefined },
       ...{ services: new Map(), deadlines: new Map(), attempts: new Map() },
     };
     this.#instances.set(ref, instance);
@@ -201,9 +203,9 @@ export class StepRecorder {
   #step(instance: Instance, snapshot: AnyMachineSnapshot, event: { readonly type: string }): void {
     const { edges, actions, entry, steps } = instance;
     const { contexts, redact } = this.#sink;
-    const isFirst = steps === 0;
     const nodes = activeNodes(snapshot);
-    const before = isFirst ? [] : leavesOf(instance.nodes);
+    const to = leavesOf(nodes);
+    const from = instance.leaves;
     const context = redact(snapshot.context ?? snapshot);
     const noted = contexts.note(entry.instance, context);
     const { ops, more } = noted.isFirst
@@ -214,6 +216,7 @@ export class StepRecorder {
     const { iteration } = (snapshot.context ?? {}) as { iteration?: unknown };
     instance.iteration = typeof iteration === 'number' ? iteration : undefined;
     instance.nodes = nodes;
+    instance.leaves = to;
     instance.edges = [];
     instance.actions = [];
     instance.steps += 1;
@@ -225,7 +228,7 @@ export class StepRecorder {
       {
         ...{ kind: 'step', at: this.#sink.now(), instance: entry.instance, n: steps },
         ...{ event: event.type, eventPreview: preview(shown, stepCaps) },
-        ...{ from: before, on: inOrder(nodes), to: leavesOf(nodes), edges, actions, status },
+        ...{ from, on: inOrder(nodes), to, edges, actions, status },
         ...{ diff: ops, moreOps: more, ...reasonAmong(edges) },
         ...(instance.iteration === undefined ? {} : { iteration: instance.iteration }),
       },

@@ -47,6 +47,32 @@ describe('changes', () => {
     );
   });
 
+  it('a key `__proto__` is a field like any other: added, changed, taken away, shown', () => {
+    const of = (value: unknown) => JSON.parse(`{"deep":{"__proto__":${JSON.stringify(value)}}}`);
+    const without = { deep: {} };
+    fc.assert(
+      fc.property(value, value, (one, other) => {
+        const states = [of(one), of(other), without, { deep: { __proto__: null } }];
+        for (const before of states) {
+          for (const after of states) {
+            const changes = changesBetween(before, after);
+            const again = applyChanges(before, changes) as { deep: object };
+            expect(sameContent(again, after)).toBe(true); // of own keys, whatever their names
+            expect(Object.getOwnPropertyNames(again.deep)).toEqual(
+              Object.getOwnPropertyNames(after.deep),
+            );
+          }
+        }
+      }),
+    );
+    expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('polluted');
+    const hostile = changesBetween(without, of({ polluted: true }));
+    expect(({} as { polluted?: true }).polluted).toBeUndefined();
+    expect(JSON.stringify(shownChanges(hostile).ops)).toBe(
+      '[{"op":"add","path":["deep","__proto__"],"to":{"polluted":true}}]',
+    );
+  });
+
   it('an array that has grown by one is one op, however long it is', () => {
     const before = { messages: Array.from({ length: 5_000 }, (_, n) => ({ n })), other: { a: 1 } };
     const after = { ...before, messages: [...before.messages, { n: 5_000 }] };

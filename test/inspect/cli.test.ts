@@ -132,6 +132,13 @@ it('escapement inspect: the newest session, one by the begin of its id, a record
     served.child.kill('SIGINT');
     expect((await served.ended).code).toBe(0);
   }
+  const whole = readFileSync(file, 'utf8');
+  writeFileSync(file, whole.slice(0, -20));
+  const cut = await box.run(['inspect', file, '--export', path.join(box.home, 'cut.html')]);
+  expect(cut).toMatchObject({ code: 0 });
+  expect(cut.stderr).toBe(
+    `escapement: ${file}: was cut: what came after its last whole line is not shown\n`,
+  );
   writeFileSync(file, '{"no":"recording"}\n');
   const wrong = await box.run(['inspect', file]);
   expect(wrong.stderr).toContain(`${file}:1: is no recording of an inspector`);
@@ -154,6 +161,7 @@ it('an export over a file that others could read is for its owner alone', async 
 
 it.each([
   [['inspect', '--all', '--export', 'x.jsonl'], /--all lists sessions and --export writes one/],
+  [['inspect', '--all', '3f2a'], /--all lists every session: leave it out to open 3f2a/],
   [['inspect', '--coverage', '/nope'], /--coverage \/nope: there is no such file/],
   [
     ['--inspect', '--inspect-coverage', '/nope', '-p', 'x'],

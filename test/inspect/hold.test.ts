@@ -244,6 +244,27 @@ describe('a breakpoint', () => {
     });
   });
 
+  it('takes back only its own hold: who has come later keeps his', async () => {
+    await tell({
+      script: { replies: [say('one')] },
+      begin: async (engine) => {
+        const first = await startInspector(engine, { hold: true });
+        await begin(engine);
+        const { hold } = engine;
+        await first.close();
+        expect(engine.hold).toBe(hold);
+        await command({ do: 'hold' });
+        const ended = endOf(engine);
+        await isHeld();
+        await command({ do: 'go' });
+        expect(await ended).toBe('completed');
+        await inspector.close();
+        expect(engine.hold).toBeUndefined();
+      },
+      except: ['view', 'usage', 'stands', 'meter'],
+    });
+  });
+
   it('what waits is heard in its order when it goes on, and looked at one by one', async () => {
     await tell({
       script: { replies: [callTool('Bash', { command: 'true' }), say('done')] },

@@ -47,7 +47,12 @@ it('live, written, served and written again: the same lines, and the same places
 });
 
 describe('a recording that somebody has changed', () => {
-  const hello = { protocol: 1, title: 'x', charts: [], base: {}, source: 'recording' };
+  const base = { seq: 0, instances: [] };
+  const hello = { protocol: 1, title: 'x', charts: [], base, source: 'recording' };
+  const step = {
+    ...{ kind: 'step', seq: 0, at: 1, instance: 'a', n: 0, event: 'go', status: 'active' },
+    ...{ from: [], on: ['a'], to: ['a'], edges: [], actions: [], diff: [], moreOps: 0 },
+  };
   const read = async (...lines: unknown[]) => {
     const folder = mkdtempSync(path.join(tmpdir(), 'escapement-recording-'));
     const file = path.join(folder, 'run.jsonl');
@@ -63,6 +68,16 @@ describe('a recording that somebody has changed', () => {
       /:2: the chart is not sound \(chart\.key: /,
     ],
     ['a step without a place', { kind: 'step', at: 1, instance: 'a' }, /:2: the step .*seq/],
+    [
+      'a step of other types',
+      { ...step, on: 'everywhere' },
+      /:2: the step is not sound \(on: must be a list\)/,
+    ],
+    [
+      'a step with an edge of nothing',
+      { ...step, edges: [{ id: 'a' }, null] },
+      /:2: the step is not sound \(edges\.1: must be an object\)/,
+    ],
     ['a body without parts', { kind: 'body', id: 'r' }, /:2: the body is not sound \(ops: /],
   ])('%s: file, line and what to do', async (_, line, expected) => {
     await expect(read(line)).rejects.toThrow(expected);
@@ -89,6 +104,13 @@ describe('a recording that somebody has changed', () => {
       expect(cut.list.next - cut.list.first).toBe(1);
       expect(cut.hello().unknown).toEqual([expect.stringContaining('the recording was cut')]);
     }
+  });
+
+  it('a first line that is not sound is refused as any other', async () => {
+    await expect(raw(JSON.stringify({ ...hello, base: {} }))).rejects.toThrow(
+      /:1: the first line is not sound \(base\.seq: must be a place\): export/,
+    );
+    await expect(raw('')).rejects.toThrow(/:1: is empty: export the recording again/);
   });
 
   it('cut anywhere else, it is refused: in the middle, in its first line', async () => {

@@ -33,7 +33,14 @@ it('steps, messages, requests, services and deadlines of a turn with a tool', as
       expect(steps.map(({ reason }) => reason).filter(Boolean)).toEqual(['next_turn', 'completed']);
       expect(steps[0]).toMatchObject({ n: 0, from: [], to: ['query.preprocess.toolResultBudget'] });
       expect(steps[0]?.diff[0]).toMatchObject({ op: 'init' });
-      for (const [at, step] of steps.entries()) expect(step.n).toBe(at);
+      for (const [at, step] of steps.entries()) {
+        expect(step.n).toBe(at);
+        // from where it came to rest the last time, however many transitions were taken since
+        expect(step.from).toEqual(steps[at - 1]?.to ?? []);
+      }
+      expect(steps.at(-1)).toMatchObject({
+        ...{ from: ['query.stopHooks.evaluating'], to: ['query.terminal'] },
+      });
       const called = steps.find(({ event }) => event === 'stream.toolUse');
       expect(called?.edges).toEqual([{ id: 'query.sampling.streaming|stream.toolUse|1' }]);
       expect(called?.actions).toEqual(['record', 'feedTools']);

@@ -1,4 +1,5 @@
 /** Where a run comes from: the server that this page was opened from, or a recording. */
+import { previewAt } from '../preview.ts';
 import {
   type Batch,
   type BodyLine,
@@ -13,13 +14,13 @@ import {
   type Hello,
   type Path,
   type Piece,
-  PROTOCOL,
   type RecordingLine,
   type RequestDiff,
   routes,
   type Sendable,
   TOKEN_HEADER,
 } from '../protocol.ts';
+import { CUT, RecordingReader } from '../recording-line.ts';
 
 export interface Listener {
   hello(hello: Hello): void;
@@ -145,17 +146,20 @@ export class RecordingSource implements Source {
   private readonly bodies = new Map<string, BodyLine>();
   private readonly entries: Entry[] = [];
 
-  /** @throws Error in words for the reader, when the text is no recording. */
+  /** @throws RecordingError in words for the reader, when the text is no recording. */
   constructor(text: string) {
-    const [first = '', ...lines] = text.split('\n').filter((line) => line.trim() !== '');
-    this.hello = helloOf(first);
-    for (const [i, line] of lines.entries()) {
-      const read = jsonOf(line) as RecordingLine | undefined;
-      // the last line of a run that was killed may be cut
-      if (read === undefined && i === lines.length - 1) break;
-      if (read === undefined) throw new Error(`line ${i + 2} of the recording is no JSON`);
-      this.sort(read);
-    }
+    let first: Hello | undefined;
+    const reader = new RecordingReader({
+      hello: (hello) => {
+        first = hello;
+      },
+      line: (line) => this.sort(line),
+    });
+    for (const line of text.split('\n')) reader.take(line);
+    const { isCut } = reader.end();
+    if (first === undefined) throw new Error('a recording that was read has no first line');
+    const unknown = [...(first.unknown ?? []), ...(isCut ? [CUT] : [])];
+    this.hello = { ...first, unknown };
   }
 
   private sort(line: RecordingLine): void {
@@ -182,23 +186,23 @@ export class RecordingSource implements Source {
     );
     const missing = 'the recording holds no context for this step';
     if (kept === undefined) return Promise.resolve({ path, value: null, missing });
-    const value = path.reduce<unknown>((at, key) => Object(at)[key], kept.value);
+    const value = previewAt(kept.value, path);
     const whose = this.entries.find((entry) => entry.seq === kept.seq);
     const isOther = kept.seq !== seq && whose?.kind === 'step';
     return Promise.resolve({
-      ...{ path, value: (value ?? null) as Piece['value'] },
+      ...{ path, value: value ?? null },
       ...(isOther ? { fromStep: whose.n } : {}),
     });
   }
   event(seq: number, path: Path): Promise<Piece> {
     const step = this.entries.find((entry) => entry.seq === seq);
-    const value = step?.kind === 'step' ? step.eventPreview : null;
-    return Promise.resolve({ path, value });
+    const whole = step?.kind === 'step' ? step.eventPreview : null;
+    return Promise.resolve({ path, value: previewAt(whole, path) ?? null });
   }
   message(seq: number, path: Path): Promise<Piece> {
     const entry = this.entries.find((one) => one.seq === seq);
-    const value = entry?.kind === 'message' ? entry.details : null;
-    return Promise.resolve({ path, value });
+    const whole = entry?.kind === 'message' ? entry.details : null;
+    return Promise.resolve({ path, value: previewAt(whole, path) ?? null });
   }
   request(_id: string, path: Path): Promise<Piece> {
     const missing = 'a recording holds what changed from request to request, not the whole body';
@@ -216,25 +220,5 @@ export class RecordingSource implements Source {
   }
   command(): Promise<CommandAnswer> {
     return Promise.resolve({ ok: false, why: 'this is a recording: nothing runs' });
-  }
-}
-
-function helloOf(line: string): Hello {
-  const read = jsonOf(line);
-  if (typeof read !== 'object' || read === null || !('protocol' in read))
-    throw new Error(
-      'this file is no recording of the inspector: its first line says nothing of one',
-    );
-  if (read.protocol !== PROTOCOL)
-    throw new Error(
-      `this recording speaks version ${String(read.protocol)}, this page ${PROTOCOL}`,
-    );
-  return read as Hello;
-}
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
