@@ -34,6 +34,7 @@ const facts = {
   overflows: ({ context: c }) => c.history.tokens > c.limits.windowTokens,
   nothingLeftToPay: ({ context: c }) => affordableTokens(c) < c.limits.outputTokensMin,
   // a request
+  wasOverBudget: ({ context: c }) => c.withheld?.class === 'over_budget',
   isFull: ({ context: c }) => c.blockCount >= c.limits.blocksMax,
   saidSomething: ({ context: c }) => saidSomething(c),
   mayFallBack: ({ context: c }) =>

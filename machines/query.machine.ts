@@ -88,6 +88,7 @@ export const queryMachine = query.createMachine({
           'request.failed': { target: 'failed', actions: 'noteFailure' },
         } },
         failed: { entry: 'hangUp', always: [ // from here on the error is withheld
+          { guard: 'wasOverBudget', target: '#query.preprocess.overBudget' }, // refused unsent
           { guard: 'saidSomething', target: 'ended' }, // died after a complete block: that is kept
           { guard: 'mayFallBack', target: 'switchingModel' },
           { guard: 'fitsWithLowerCap', target: '#query.sampling', actions: 'lowerCap' },

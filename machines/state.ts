@@ -55,6 +55,7 @@ export type FailureClass =
   | 'request_too_large'
   | 'bad_image'
   | 'output_cap_too_high' //                … which a change of the request may cure
+  | 'over_budget' //              never sent: what is left of the host's budget does not pay for it
   | 'blocking_limit'
   | 'bug';
 export interface Failure {
@@ -385,7 +386,7 @@ export type Flaw =
   | 'empty_output'
   | 'refusal'
   | 'bug';
-const flawOfFailure: Record<FailureClass, Flaw> = {
+const flawOfFailure: Record<FailureClass, Flaw | undefined> = {
   stalled: 'transport',
   truncated: 'transport',
   timeout: 'transport',
@@ -401,6 +402,7 @@ const flawOfFailure: Record<FailureClass, Flaw> = {
   output_cap_too_high: 'prompt_too_long', // not even a lower cap fits beside this prompt
   request_too_large: 'request_too_large',
   bad_image: 'bad_image',
+  over_budget: undefined, // nobody was asked: there is no answer that could be wrong
   blocking_limit: 'blocking_limit',
   bug: 'bug',
 };

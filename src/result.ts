@@ -31,7 +31,8 @@ const subtypes: Partial<Record<ResultReason, SDKResultMessage['subtype']>> = {
 /** For people, where nothing was withheld that says it better. */
 const sentences: Partial<Record<ResultReason, string>> = {
   max_turns: 'The turn limit was reached before the model was done.',
-  budget_exhausted: 'The rest of the budget cannot pay for another model call.',
+  budget_exhausted:
+    'The rest of the budget cannot pay for another model call. A larger maxBudgetUsd lets it go on.',
   aborted_streaming: 'Interrupted.',
   aborted_tools: 'Interrupted while tools were running.',
   deadline_exceeded: 'The time limit of the turn was reached.',

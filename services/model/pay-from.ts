@@ -18,7 +18,7 @@ export interface PayFromDeps {
 /**
  * *Contract:* between its first event and its end a request has put aside what it costs at worst. A
  * request of the loop gets a lower cap when that makes it fit; else it waits for what others give
- * back. What can never fit fails, unsent. Without a budget it is the same model.
+ * back. What can never fit fails as `over_budget`, unsent. Without a budget it is the same model.
  */
 export function payFrom({ purse, ...deps }: PayFromDeps, callModel: CallModel): CallModel {
   return (request) => {
@@ -65,7 +65,7 @@ function mannersOf({ querySource: source }: ModelRequest) {
 
 function unaffordable({ usdMax, left }: Purse): ModelEvent {
   const failure: Failure = {
-    class: 'bad_request',
+    class: 'over_budget',
     isFinal: true,
     detail:
       `the budget of $${usdMax} has $${Math.max(0, left).toFixed(4)} left, which does not pay for ` +

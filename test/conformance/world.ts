@@ -105,6 +105,7 @@ export const all: Alphabet = {
       'request too large': failed('request_too_large'),
       'bad image': failed('bad_image'),
       'cap too high': failed('output_cap_too_high', { fittingTokens: 5 }),
+      'over budget': failed('over_budget'),
     },
     'sampling.streaming': {
       text: { type: 'stream.message', message: ref('a') },
@@ -311,7 +312,7 @@ export const lenses: readonly Lens[] = [
   lens(
     'stop hooks, budget',
     input({ turnsMax: 3, tokenBudget: 1_000_000 }),
-    only(...tools, 'blocked', 'prevented', 'end_turn, dear', 'dear'),
+    only(...tools, 'blocked', 'prevented', 'end_turn, dear', 'dear', 'over budget'),
   ),
   lens(
     'structured output',

@@ -43,10 +43,12 @@ interface Expected {
   readonly includes: readonly string[];
   readonly excludes: readonly string[];
 }
+const OVER_BUDGET = 'sampling.failed · always · 0';
+const LOWER_CAP = 'sampling.failed · always · 3';
 /** Edges by which a request begins. */
 const dials = new Set([
   'preprocess.limits · always · 3',
-  'sampling.failed · always · 2',
+  LOWER_CAP,
   'sampling.backingOff · after backoffMs · 0',
 ]);
 const [FITTING_TOKENS, RAISED_TOKENS] = [5_000, 64_000];
@@ -68,9 +70,10 @@ function expectedOf(path: WorldPath, { plan }: Walked): Expected[] {
   };
   const follow = (id: string) => {
     const reason = edgeById.get(id)?.reason as ContinueReason | undefined;
-    if (id === 'sampling.failed · always · 2') maxTokens = FITTING_TOKENS;
+    if (id === LOWER_CAP) maxTokens = FITTING_TOKENS;
     if (id.startsWith('sampling.switchingModel · model.switched')) model = FALLBACK as string;
     if (dials.has(id)) dial();
+    if (id === OVER_BUDGET) requests.pop(); // refused, unsent
     if (reason === undefined || !(reason in takesBack)) return;
     if (reason === 'max_output_tokens_escalate') maxTokens = RAISED_TOKENS;
     if (reason === 'reactive_compact_retry') kept = []; // what lay before is summed up

@@ -23,7 +23,7 @@ import {
 } from '../../src/testing/index.ts';
 import type { Insert, MessageReply } from '../../src/testing/script.ts';
 import { leafOf, nodeOf } from '../conformance/chart.ts';
-import { type Gate, NEVER } from './gates.ts';
+import { Gate, NEVER } from './gates.ts';
 import type { WorldPath } from './generate.ts';
 
 /** What a service of ours does in place of its work. */
@@ -46,6 +46,10 @@ export interface Plan {
   readonly compactions: readonly Step[];
   /** Answers to requests for a line about a round. */
   readonly descriptions: readonly Step[];
+  /** What an agent in the background says, once the loop asks for its next answer. */
+  readonly agent: Step | undefined;
+  /** Resolves when that agent has asked. */
+  readonly agentHasAsked: () => Promise<void>;
   /** Rounds were dug and are folded before the path begins; then there is something to commit. */
   readonly hasFolded: boolean;
   /** `<service> <number of its life, from 0>`. */
@@ -91,6 +95,8 @@ const outputOf: Readonly<Record<string, number>> = {
   'tool_use, nearly all is spent': 65_500,
   'tool_use, more than all is spent': 100_000,
 };
+/** More than the world's 20 cents pay for. */
+const SPENT_BY_AGENT_TOKENS = 20_000;
 /** Names of the bounds behind the chart's deadlines. */
 const boundOf = (deadline: string) => (deadline === 'toolsMs' ? 'toolGraceMs' : deadline);
 
@@ -103,6 +109,7 @@ class Planner {
   readonly #replies: Step[] = [];
   readonly #compactions: Step[] = [];
   readonly #descriptions: Step[] = [];
+  readonly #agentHasAsked = new Gate();
   readonly #faults = new Map<string, Fault>();
   readonly #calls: PlannedCall[] = [];
   readonly #stopHooks: string[] = [];
@@ -110,6 +117,7 @@ class Planner {
   readonly #texts: string[] = [];
   readonly #lives = new Map<string, number>();
   #limits: Partial<QueryLimits> = {};
+  #agent: Step | undefined;
   #saidBefore: number | undefined;
   #blocks: ScriptedBlock[] = [];
   #inserts: Insert[] = [];
@@ -141,6 +149,8 @@ class Planner {
       replies: this.#replies,
       compactions: this.#compactions,
       descriptions: this.#descriptions,
+      agent: this.#agent,
+      agentHasAsked: () => this.#agentHasAsked.reach(NEVER),
       hasFolded: hasFolded(this.#path),
       faults: this.#faults,
       calls: this.#calls,
@@ -178,7 +188,21 @@ class Planner {
     } else if (step.outcome === 'abort') {
       this.#replies.push(silent());
       this.#interrupts.push(this.#at(i));
-    } else this.#replies.push(this.#failure(step.outcome));
+    } else if (step.outcome === OVER_BUDGET) this.#agent = this.#spender(i);
+    else this.#replies.push(this.#failure(step.outcome));
+  }
+
+  /** An agent that had the rest of the money put aside when the loop came to its next request. */
+  #spender(i: number): Step {
+    const until = () => {
+      this.#agentHasAsked.open();
+      return this.#gate.reach(this.#at(i));
+    };
+    return message([text('Done.')], {
+      inserts: [{ after: 'message_start', until }],
+      usage: { output_tokens: SPENT_BY_AGENT_TOKENS },
+      when: { systemIncludes: SPENDER },
+    });
   }
 
   #failure(name: string): Step {
@@ -292,7 +316,9 @@ class Planner {
           ? { name: 'StructuredOutput', input: { n: 4 } }
           : world.readsFiles
             ? { name: 'Read', input: { file_path: join(this.#cwd, 'note.txt') } }
-            : { name: 'Bash', input: { command: 'cat note.txt' } };
+            : isSpentBeside(this.#path)
+              ? { name: 'Task', input: spendingTask }
+              : { name: 'Bash', input: { command: 'cat note.txt' } };
     return {
       ...tool,
       id: `toolu_path_${this.#calls.length + 1}`,
@@ -351,6 +377,18 @@ class Planner {
 const callSummary = (): Step => message([text('<summary>CONDENSED: all of it.</summary>')]);
 const noSummary = (): Step => httpError(400, 'invalid_request_error', 'no summary today');
 
+const OVER_BUDGET = 'over budget';
+/** Is in the system prompt of the agent that spends the money. */
+export const SPENDER = 'You are the spender.';
+const spendingTask = {
+  description: 'to spend',
+  prompt: 'Spend it.',
+  subagent_type: 'spender',
+  run_in_background: true,
+};
+/** The loop is refused what an agent beside it has spent. */
+export const isSpentBeside = ({ steps }: WorldPath): boolean =>
+  steps.some(({ outcome }) => outcome === OVER_BUDGET);
 /** A past of rounds that are folded beside the work. */
 export const hasFolded = ({ steps }: WorldPath): boolean =>
   steps.some(({ outcome }) => outcome === 'collapses committed');

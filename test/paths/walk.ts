@@ -6,14 +6,14 @@ import { defaultGates, type Gates, type QueryEngineConfig } from '../../src/conf
 import type { Options } from '../../src/options.ts';
 import type { QueryEngine } from '../../src/query-engine.ts';
 import { say } from '../../src/testing/index.ts';
-import type { ReceivedRequest } from '../../src/testing/received-request.ts';
+import { type ReceivedRequest, systemText } from '../../src/testing/received-request.ts';
 import { collapsing, dug, findings, onceStaged } from '../tools/collapses.ts';
 import { pixel } from '../tools/host-tool.ts';
 import { type Place, type Story, type Told, tell } from '../tools/story.ts';
 import { Gate } from './gates.ts';
 import type { WorldPath } from './generate.ts';
 import { type Inside, lookInside } from './inside.ts';
-import { hasFolded, type Plan, planOf } from './plan.ts';
+import { hasFolded, isSpentBeside, type Plan, planOf, SPENDER } from './plan.ts';
 
 export interface Walked {
   readonly told: Told;
@@ -64,6 +64,7 @@ class Walker {
     });
     const requests = told.server
       .requestsOf(this.#isErrand ? 'hook_agent' : 'loop')
+      .filter((request) => !systemText(request).includes(SPENDER))
       .slice(prelude.length);
     return { told, requests, plan: this.#planned(), taken: this.#inside?.taken ?? [], leftOver };
   }
@@ -98,7 +99,8 @@ class Walker {
     if (plan.hasFolded && first) {
       return { replies: [onceStaged(home, FOLDED, first), ...rest], collapses: [findings] };
     }
-    return { replies: [...past, ...plan.replies], compactions, toolSummaries };
+    const agents = plan.agent ? [plan.agent] : [];
+    return { replies: [...agents, ...past, ...plan.replies], compactions, toolSummaries };
   }
 
   #config({ limits }: QueryEngineConfig): Partial<QueryEngineConfig> {
@@ -118,6 +120,7 @@ class Walker {
       permissionMode: 'default',
       allowDangerouslySkipPermissions: false,
       ...(world.chart?.fallbackModel ? { fallbackModel: FALLBACK } : {}),
+      ...(isSpentBeside(this.#path) ? { agents: { spender } } : {}),
       ...(world.jsonSchema ? { outputFormat: { type: 'json_schema', schema } } : {}),
       hooks: {
         PreToolUse: on((input) => this.#mayRun(String(input.tool_use_id))),
@@ -149,6 +152,7 @@ class Walker {
 
   async #hasRun(id: string) {
     const { resultAt, stops } = this.#callOf(id);
+    if (isSpentBeside(this.#path)) await this.#planned().agentHasAsked();
     await this.#gate.reach(resultAt);
     return stops ? { continue: false, stopReason: 'seen enough' } : {};
   }
@@ -210,6 +214,7 @@ const FOLDED = 4;
 /** What the tools find. */
 export const NOTE = 'A note in a file.';
 export const [MODEL, FALLBACK] = ['claude-sonnet-4-5', 'claude-haiku-4-5'];
+const spender = { description: 'spends', prompt: SPENDER };
 /** What a blocking stop hook says. */
 export const OBJECTION = 'The tests are red.';
 const schema = { type: 'object', required: ['n'], properties: { n: { type: 'number' } } };

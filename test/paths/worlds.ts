@@ -182,6 +182,14 @@ export const worlds: readonly PathWorld[] = [
     isPossible: ({ callCount }, event) => event.type !== 'stream.ended' || callCount > 0,
   },
   {
+    name: 'money that an agent spends',
+    // for one answer of 8,000 tokens at a time: with 12 cents put aside the next one has to wait
+    limits: { ...priced, usdMax: 0.2, outputTokensMin: 7_000 },
+    letters: only(...tools, 'over budget'),
+    // an agent must have begun beside the loop
+    isPossible: ({ turnCount }, event) => event.type !== 'request.failed' || turnCount > 1,
+  },
+  {
     name: 'an errand',
     limits: small,
     chart: { querySource: 'hook_agent' },

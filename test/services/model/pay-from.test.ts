@@ -110,7 +110,7 @@ describe('requests that run beside each other', () => {
     const { purse, caps, call } = session(100);
     purse.reserve(95);
     const last = await call(requestOf({ prompt: 5, cap: 5, source: 'collapse' }));
-    expect(last).toMatchObject({ type: 'failed', failure: { class: 'bad_request' } });
+    expect(last).toMatchObject({ type: 'failed', failure: { class: 'over_budget' } });
     expect(caps).toEqual([]);
   });
 
@@ -118,7 +118,7 @@ describe('requests that run beside each other', () => {
     const { caps, call } = session(100);
     const last = await call(requestOf({ prompt: 95, cap: 50, source: 'subagent' }));
     expect(last).toMatchObject({
-      failure: { detail: expect.stringContaining('maxBudgetUsd'), isFinal: true },
+      failure: { class: 'over_budget', detail: expect.stringContaining('maxBudgetUsd') },
     });
     expect(caps).toEqual([]);
   });
