@@ -1,4 +1,4 @@
-/** Permission questions, one after the other, and what the answers change. */
+/** Permission questions, and what the answers change. */
 
 import { suggestionsFor } from '../../../services/permissions/suggestions.ts';
 import type { CanUseTool } from '../../../services/permissions/types.ts';
@@ -6,17 +6,24 @@ import { applyUpdates, type PermissionUpdate } from '../../../services/permissio
 import type { QueryEngineConfig } from '../../config.ts';
 import { clipCells } from '../cells.ts';
 import { visible } from '../printable.ts';
-import { answerOf, type Look, type Question, questionLines, updatesText } from './question.ts';
+import {
+  answerOf,
+  answersHint,
+  type Look,
+  type Question,
+  questionLines,
+  updatesText,
+} from './question.ts';
+import type { QuestionLine } from './question-line.ts';
 
 type HostAnswer = Awaited<ReturnType<CanUseTool>>;
 
 export interface AskerParts {
   /** Of the session that runs; read at each question. */
   readonly config: () => QueryEngineConfig;
+  readonly questions: QuestionLine;
   readonly look: () => Look;
   readonly print: (line: string) => void;
-  /** A question was opened or closed. */
-  readonly onChange: () => void;
 }
 
 /** A call is shown before its question; so long a question waits for that. */
@@ -30,38 +37,31 @@ const stopped: HostAnswer = {
   interrupt: true,
 };
 
-/** Calls that are asked about at once wait for each other: a person reads one thing at a time. */
 export class Asker {
   readonly #parts: AskerParts;
-  #last: Promise<unknown> = Promise.resolve();
   #shownIds: string[] = [];
   #onShown: () => void = () => {};
-  #current:
-    | { readonly question: Question; readonly settle: (answer: HostAnswer) => void }
-    | undefined;
 
   constructor(parts: AskerParts) {
     this.#parts = parts;
   }
 
-  /** What is being asked now. */
-  get question(): Question | undefined {
-    return this.#current?.question;
-  }
-
   readonly canUseTool: CanUseTool = (toolName, input, options) => {
-    const ask = async (): Promise<HostAnswer> => {
+    const { questions, look, print } = this.#parts;
+    return questions.inTurn(async (): Promise<HostAnswer> => {
       await this.#whenShown(options.toolUseID);
       if (options.signal.aborted) return stopped;
       const reason = options.decisionReason;
       const updates = this.#updatesFor(toolName, input, options.suggestions);
       const question: Question = { toolName, input, reason, updates };
-      for (const line of await questionLines(question, this.#parts.look())) this.#parts.print(line);
-      return this.#open(question, options.signal);
-    };
-    const answer = this.#last.then(ask);
-    this.#last = answer.catch(() => undefined);
-    return answer;
+      for (const line of await questionLines(question, look())) print(line);
+      return questions.open(options.signal, stopped, (settle) => ({
+        hints: answersHint(question),
+        stopsTurn: true,
+        answer: (text) => this.#answer(text, question, settle),
+        stop: () => settle(stopped),
+      }));
+    });
   };
 
   /** The person has seen this call: what is asked about it makes sense now. */
@@ -71,9 +71,11 @@ export class Asker {
   }
 
   /** @returns what to say when it was no answer. */
-  answer(text: string): string | undefined {
-    const { question, settle } = this.#current ?? {};
-    if (!question || !settle) return undefined;
+  #answer(
+    text: string,
+    question: Question,
+    settle: (answer: HostAnswer) => void,
+  ): string | undefined {
     const { colors } = this.#parts.look();
     const answer = answerOf(text, question);
     switch (answer.kind) {
@@ -96,11 +98,6 @@ export class Asker {
     }
   }
 
-  /** Denies what is asked, and ends the turn. */
-  stop(): void {
-    this.#current?.settle(stopped);
-  }
-
   /** Calls begin while their message is still on its way here. */
   async #whenShown(toolUseId: string): Promise<void> {
     const deadlineMs = performance.now() + SHOWN_MS;
@@ -113,22 +110,6 @@ export class Asker {
         };
       });
     }
-  }
-
-  #open(question: Question, signal: AbortSignal): Promise<HostAnswer> {
-    return new Promise((resolve) => {
-      const settle = (answer: HostAnswer) => {
-        signal.removeEventListener('abort', abort);
-        this.#current = undefined;
-        resolve(answer);
-        this.#parts.onChange();
-      };
-      const abort = () => settle(stopped);
-      signal.addEventListener('abort', abort, { once: true });
-      this.#current = { question, settle };
-      this.#parts.onChange();
-      if (signal.aborted) abort();
-    });
   }
 
   /** Only for this session, wherever the suggestion would have put it: a key is no signature. */

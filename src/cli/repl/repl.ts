@@ -17,7 +17,7 @@ import { commandsLike, helpLines, type ReplCommand, readLine } from './commands.
 import { type EditorState, edit, editorWith, emptyEditor, inserted, type Key } from './editor.ts';
 import type { PromptHistory } from './history.ts';
 import type { InputListener } from './input.ts';
-import { answersHint } from './question.ts';
+import type { QuestionLine } from './question-line.ts';
 import { costLines, echoLines, permissionLines, unknownCommandLine } from './reports.ts';
 import type { Screen } from './screen.ts';
 import type { ReplSession } from './session.ts';
@@ -25,6 +25,7 @@ import { FRAME_MS, nextStatus, type Status, statusText } from './status.ts';
 
 export interface ReplParts {
   readonly session: ReplSession;
+  readonly questions: QuestionLine;
   readonly asker: Asker;
   readonly screen: Screen;
   readonly history: PromptHistory;
@@ -92,7 +93,7 @@ export class Repl implements InputListener {
   leave(code: number): void {
     this.#exitCode ??= code;
     this.#jobs = [];
-    this.#parts.asker.stop();
+    this.#parts.questions.current?.stop();
     this.#parts.session.engine.interrupt();
     this.#wake();
   }
@@ -110,8 +111,8 @@ export class Repl implements InputListener {
 
   /** Draws what stands below the text. */
   refresh(): void {
-    const { asker, screen, isPlain } = this.#parts;
-    const { question } = asker;
+    const { questions, screen, isPlain } = this.#parts;
+    const question = questions.current;
     if (question && !this.#draft) {
       this.#draft = this.#editor;
       this.#editor = emptyEditor;
@@ -120,7 +121,7 @@ export class Repl implements InputListener {
       this.#draft = undefined;
     }
     const queued = [...this.#queued.values()].map((text) => `⧗ queued: ${this.#gist(text)}`);
-    const notes = [...(question ? answersHint(question) : isPlain ? [] : queued)];
+    const notes = [...(question ? question.hints : isPlain ? [] : queued)];
     if (this.#hint !== undefined) notes.push(this.#hint);
     const turn = this.#turn;
     const nowMs = performance.now();
@@ -160,7 +161,7 @@ export class Repl implements InputListener {
     this.#parts.screen.entered();
     const whole = this.#begun + printable(text);
     this.#begun = '';
-    if (whole.endsWith('\\') && !this.#parts.asker.question) {
+    if (whole.endsWith('\\') && !this.#parts.questions.current) {
       this.#begun = `${whole.slice(0, -1)}\n`;
     } else {
       this.#submit(whole);
@@ -192,12 +193,17 @@ export class Repl implements InputListener {
 
   /** @returns whether there was something to stop that was not being stopped already. */
   #stop(): boolean {
-    const { asker, session } = this.#parts;
+    const { questions, session } = this.#parts;
+    const question = questions.current;
+    if (question && !question.stopsTurn) {
+      question.stop();
+      return true;
+    }
     const turn = this.#turn;
     if (!turn || turn.status.kind === 'stopping') return false;
     turn.status = { kind: 'stopping' };
     this.#takeBackQueued();
-    if (asker.question) asker.stop();
+    if (question) question.stop();
     else session.engine.interrupt();
     return true;
   }
@@ -220,8 +226,8 @@ export class Repl implements InputListener {
   }
 
   #edit(key: Key): void {
-    const { asker, history } = this.#parts;
-    const edited = edit(this.#editor, key, asker.question ? [] : history.entries);
+    const { questions, history } = this.#parts;
+    const edited = edit(this.#editor, key, questions.current ? [] : history.entries);
     if (edited.kind === 'ignored') return;
     this.#editor = edited.state;
     if (edited.kind === 'submitted') this.#submit(edited.text);
@@ -229,7 +235,7 @@ export class Repl implements InputListener {
 
   #complete(): void {
     const name = /^\/([a-z]*)$/.exec(this.#editor.text)?.[1];
-    if (name === undefined || this.#parts.asker.question) return;
+    if (name === undefined || this.#parts.questions.current) return;
     const fitting = commandsLike(name);
     if (fitting.length === 1) this.#editor = editorWith(`/${fitting[0]} `, this.#editor);
     else this.#hint = fitting.map((one) => `/${one}`).join('  ');
@@ -238,13 +244,14 @@ export class Repl implements InputListener {
   // ── lines ──
 
   #submit(text: string): void {
-    const { asker, history, session } = this.#parts;
+    const { questions, history, session } = this.#parts;
+    const question = questions.current;
     const line = readLine(
       text,
       session.config.commands.map(({ name }) => name),
     );
-    if (asker.question && line.kind !== 'command') {
-      const hint = asker.answer(text);
+    if (question && line.kind !== 'command') {
+      const hint = question.answer(text);
       if (hint !== undefined) this.#say(hint);
       return;
     }

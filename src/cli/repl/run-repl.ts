@@ -7,8 +7,11 @@ import { type CliContext, exitCodes } from '../context.ts';
 import { LEAVE_MS, signalExitCodes } from '../signals.ts';
 import { isColorWanted } from '../view.ts';
 import { Asker } from './asker.ts';
+import { Elicitor } from './elicitor.ts';
 import { PromptHistory } from './history.ts';
 import { KeyInput, LineInput } from './input.ts';
+import { pageOpener } from './open-page.ts';
+import { QuestionLine } from './question-line.ts';
 import { Repl } from './repl.ts';
 import { PlainScreen, TerminalScreen } from './screen.ts';
 import { ReplSession } from './session.ts';
@@ -34,21 +37,25 @@ export async function runRepl(
   const { environment } = context;
   const isPlain = environment.TERM === 'dumb' || environment.TERM === undefined;
   const isColored = isColorWanted(environment, true) && !isPlain;
-  const asker: Asker = new Asker({
-    config: () => session.config,
+  const questions: QuestionLine = new QuestionLine(() => repl.refresh());
+  const place = {
+    questions,
     look: () => ({
       colors: pc.createColors(isColored),
       columns: screen.columns,
       cwd: session.config.cwd,
     }),
-    print: (line) => repl.print(line),
-    onChange: () => repl.refresh(),
-  });
+    print: (line: string) => repl.print(line),
+  };
+  const asker = new Asker({ ...place, config: () => session.config });
+  const openPage = pageOpener(environment);
+  const elicitor = new Elicitor({ ...place, ...(openPage ? { openPage } : {}) });
   const session = await ReplSession.open(
     {
       ...options,
       includePartialMessages: true,
       canUseTool: asker.canUseTool,
+      onElicitation: elicitor.onElicitation,
       ...(Object.keys(mcpServers).length > 0 && { mcpServers }),
     },
     environment,
@@ -79,7 +86,7 @@ export async function runRepl(
   };
   const isVerbose = options.verbose === true;
   const view = { isColored, isInteractive: true, isVerbose };
-  const repl: Repl = new Repl({ session, asker, screen, history, view, isPlain, sleep });
+  const repl: Repl = new Repl({ session, questions, asker, screen, history, view, isPlain, sleep });
   const input = isPlain ? new LineInput(process.stdin, repl) : new KeyInput(process.stdin, repl);
   const giveBack = () => {
     screen.close();

@@ -80,7 +80,8 @@ function call(name, input, id) {
       if (!mayAsk) return text('nobody answers');
       const question = `question-${id}`;
       questions.set(question, id);
-      const params = { message: 'Which one?', requestedSchema: { type: 'object', properties: {} } };
+      const form = { type: 'object', properties: {} };
+      const params = { message: 'Which one?', requestedSchema: form, ...input };
       print({ jsonrpc: '2.0', id: question, method: 'elicitation/create', params });
       return undefined;
     }
