@@ -3,6 +3,7 @@
  *
  *   cost     what a long session pays for its prompts, against the best that any client could pay
  *   context  CPU of one pass through the stages before a request, over a long history
+ *   journal  what it takes to open a large session again
  *   startup  from the start of the process to the first request
  *
  * A bench is a file beside this one: `<name>.mjs` is run as it is, `<name>.ts` is bundled first.

@@ -23,18 +23,18 @@ import { summing } from '../../tools/gates.ts';
 import { hostTool } from '../../tools/host-tool.ts';
 import { heard, lineOf, type Place, type Story, tell } from '../../tools/story.ts';
 
-/** A generous bound for a busy machine; nothing that hangs comes near it. */
-const AT_ONCE_MS = 2_000;
+/** How long a process that was killed may take to go. What a stop does not end outlasts the test. */
+const GONE_MS = 10_000;
 
 /** Seconds that no other test sleeps: by them its processes are found. */
 let naps = 0;
-const nap = () => `61.${process.pid}${naps++}`;
+const nap = () => `361.${process.pid}${naps++}`;
 const alive = (seconds: string) =>
   execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
     .split('\n')
     .filter((line) => line.includes(`sleep ${seconds}`)).length;
 const until = async (holds: () => boolean) => {
-  for (let waited = 0; !holds() && waited < AT_ONCE_MS; waited += 20) {
+  for (let waited = 0; !holds() && waited < GONE_MS; waited += 20) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return holds();
@@ -146,10 +146,10 @@ const points: Record<string, Point> = {
   },
 };
 
-async function stopAt(point: Point, stop: (engine: QueryEngine) => void) {
-  let stoppedAt = 0;
-  let endedMs = 0;
-  const told = await tell({
+function stopAt(point: Point, stop: (engine: QueryEngine) => void) {
+  let isStopped = false;
+  let isLooked = false;
+  return tell({
     gates: summing,
     script: {
       replies: [...point.replies, say('And now?')],
@@ -159,25 +159,24 @@ async function stopAt(point: Point, stop: (engine: QueryEngine) => void) {
     ...(point.options ? { options: point.options } : {}),
     ...(point.config ? { config: point.config } : {}),
     during: async (said, engine, place) => {
-      if (stoppedAt === 0 && lineOf(said) === point.at) {
+      if (!isStopped && lineOf(said) === point.at) {
         await point.ready?.(place);
-        stoppedAt = performance.now();
+        isStopped = true;
         stop(engine);
       }
-      if (endedMs === 0 && stoppedAt > 0 && said.type === 'result') {
-        endedMs = performance.now() - stoppedAt;
+      if (!isLooked && isStopped && said.type === 'result') {
+        isLooked = true;
         const { nap: seconds } = point;
         if (seconds !== undefined) expect(await until(() => alive(seconds) === 0)).toBe(true);
       }
     },
   });
-  return { told, endedMs };
 }
 
 describe('an interrupt while', () => {
   for (const [name, point] of Object.entries(points)) {
     it(`TOOL-07 ${name}`, async () => {
-      const { told, endedMs } = await stopAt(point, (engine) => {
+      const told = await stopAt(point, (engine) => {
         engine.interrupt();
         engine.interrupt(); // a second one is one too many, and harmless
       });
@@ -186,7 +185,6 @@ describe('an interrupt while', () => {
         terminal_reason: point.reason,
         subtype: 'error_during_execution',
       });
-      expect(endedMs).toBeLessThan(AT_ONCE_MS);
       expect(told.last).toMatchObject({ terminal_reason: 'completed', result: 'And now?' });
       expect(told.requests.map(heard).at(-1)?.at(-1)).toContain('something else');
       expect(existsSync(join(told.cwd, 'asked')) || existsSync(join(told.cwd, 'hooked'))).toBe(

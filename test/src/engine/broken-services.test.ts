@@ -144,7 +144,6 @@ describe('a service that throws', () => {
     expect(told.last).toMatchObject({ terminal_reason: 'model_error', is_error: true });
     expect(told.last.errors[0]).toContain('toolExecutor: ');
     expect(told.last.errors[0]).toContain('a bug of ours');
-    expect(told.last.duration_ms).toBeLessThan(10_000);
   });
 });
 
@@ -152,7 +151,6 @@ describe('a service that never answers', () => {
   it.each(Object.entries(services))('%s is not waited for', async (name, [script, late]) => {
     const told = await tellWith(name as Question, script, () => new Promise(() => {}));
     expect(told.results[0]?.terminal_reason).toBe(late);
-    expect(told.results[0]?.duration_ms).toBeLessThan(10_000);
   });
 });
 

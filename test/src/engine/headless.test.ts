@@ -249,7 +249,6 @@ describe('budgets', () => {
       options: { maxDurationMs: 500 },
     });
     expect(told.last).toMatchObject({ terminal_reason: 'deadline_exceeded', result: 'Said. ' });
-    expect(told.last.duration_ms).toBeLessThan(5_000);
   });
 
   it('maxDurationMs stands still while a person is asked', async () => {

@@ -181,7 +181,6 @@ describe('tries', () => {
     async (value) => {
       const told = await tell({ script: { replies: [rateLimited(value), say('ok')] } });
       expect(told.last.result).toBe('ok');
-      expect(told.last.duration_ms).toBeLessThan(5_000);
     },
   );
 

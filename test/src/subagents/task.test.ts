@@ -236,7 +236,7 @@ describe('bounds', () => {
     const told = await tell({
       script: {
         replies: [
-          ...ofAgent(callTool('Bash', { command: 'touch on; sleep 30; touch off' })),
+          ...ofAgent(callTool('Bash', { command: 'touch on; sleep 300; touch off' })),
           task(),
         ],
       },
@@ -253,13 +253,12 @@ describe('bounds', () => {
       },
     });
     expect(told.last.terminal_reason).toBe('aborted_tools');
-    expect(told.last.duration_ms).toBeLessThan(15_000);
   });
 
   it('stopTask ends one of them; the caller is told and goes on', async () => {
     const told = await tell({
       script: {
-        replies: [...ofAgent(callTool('Bash', { command: 'sleep 30' })), task(), say('went on')],
+        replies: [...ofAgent(callTool('Bash', { command: 'sleep 300' })), task(), say('went on')],
       },
       options: { agents: { helper } },
       during: (message, engine) => {
@@ -372,7 +371,7 @@ describe('a task in the background', () => {
     await tell({
       script: {
         replies: [
-          ...ofAgent(callTool('Bash', { command: 'sleep 30; touch off' })),
+          ...ofAgent(callTool('Bash', { command: 'sleep 300; touch off' })),
           task({ run_in_background: true }),
           say('end'),
         ],

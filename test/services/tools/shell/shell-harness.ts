@@ -26,7 +26,6 @@ export interface Answer {
   readonly text: string;
   readonly isError: boolean;
   readonly data: Record<string, unknown>;
-  readonly ms: number;
 }
 
 export const shellHarness = async (options: ShellToolsOptions = {}): Promise<ShellHarness> => {
@@ -54,7 +53,7 @@ export const shellHarness = async (options: ShellToolsOptions = {}): Promise<She
     async run(name, input, signal = new AbortController().signal) {
       const tool = tools.get(name) as Tool;
       const parsed = await tool.parse(input);
-      if (!parsed.ok) return { text: parsed.message, isError: true, data: {}, ms: 0 };
+      if (!parsed.ok) return { text: parsed.message, isError: true, data: {} };
       calls += 1;
       const context: ToolContext = {
         sessionId: 's',
@@ -71,14 +70,11 @@ export const shellHarness = async (options: ShellToolsOptions = {}): Promise<She
         state,
         progress: (gist) => harness.gists.push(gist),
       };
-      const before = performance.now();
       const output: ToolOutput = await tool.call(parsed.input, context);
-      const ms = performance.now() - before;
       return {
         text: output.content as string,
         isError: output.isError === true,
         data: (output.data ?? {}) as Record<string, unknown>,
-        ms,
       };
     },
     bash: (command, input = {}, signal) => harness.run('Bash', { command, ...input }, signal),
