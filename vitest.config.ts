@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
- * Stories of the engine, each in a folder and a server of its own: they share nothing but modules,
- * so they share a process, too. Loading the engine anew for each of them would take a minute.
+ * All tests share processes: each has a folder and a server of its own, and loading the engine anew
+ * for every file would take a minute. Stories, which mostly wait, also run side by side.
  */
 const stories = [
   'test/reasons/**/*.test.ts',
