@@ -10,6 +10,7 @@ const endings: Readonly<Record<CompactFault, TerminalReason>> = {
   hook: 'hook_stopped',
   api: 'api_error',
   useless: 'model_error',
+  unpaid: 'budget_exhausted',
 };
 
 /**

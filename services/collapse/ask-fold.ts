@@ -28,7 +28,8 @@ export interface FoldDeps {
 }
 export type FoldAnswer =
   | { readonly ok: true; readonly summary: string }
-  | { readonly ok: false; readonly reason: string };
+  /** `isUnpaid`: the budget does not pay for it, so that nobody was asked. */
+  | { readonly ok: false; readonly reason: string; readonly isUnpaid?: true };
 
 const summaryTokensOf = ({ tokens }: Segment): number =>
   Math.max(SUMMARY_TOKENS_MIN, Math.min(SUMMARY_TOKENS_MAX, Math.floor(tokens * SUMMARY_SHARE)));
@@ -82,7 +83,11 @@ export async function askFold(question: FoldQuestion, deps: FoldDeps): Promise<F
           : { ok: true, summary: text.trim() };
       case 'failed':
         if (event.usage) deps.onUsage(request.model, event.usage);
-        return { ok: false, reason: event.failure.detail };
+        return {
+          ok: false,
+          reason: event.failure.detail,
+          ...(event.failure.class === 'over_budget' ? { isUnpaid: true } : {}),
+        };
       default:
         break; // deltas are for the loop's own answers
     }

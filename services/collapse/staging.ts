@@ -73,7 +73,9 @@ export function createStaging(deps: StagingDeps): Staging {
       if (!deps.mayPay(state, segment)) return { type: 'unpaid' };
       const bounded = AbortSignal.any([signal, AbortSignal.timeout(FOLD_MS)]);
       const answer = await deps.ask(state, segment, bounded);
-      if (!answer.ok) return { type: 'failed', reason: answer.reason };
+      if (!answer.ok) {
+        return answer.isUnpaid ? { type: 'unpaid' } : { type: 'failed', reason: answer.reason };
+      }
       const collapse = await deps.fold(segment, answer.summary);
       if (!collapse) return { type: 'refused' };
       deps.onStaged(collapse);

@@ -76,8 +76,8 @@ export function createRoundDescriber(deps: RoundDescriberDeps): RoundDescriber {
     if (!deps.mayPay(state, size)) return;
     const model = deps.model(state.model);
     const request = requestOf(model, deps.makeNote(question), signal);
-    const { text, usd, problem } = await answerOf(request, deps);
-    if (isOver.aborted) return; // nobody has failed
+    const { text, usd, problem, isUnpaid } = await answerOf(request, deps);
+    if (isOver.aborted || isUnpaid) return; // nobody has failed
     const line = text === undefined ? undefined : readDescription(text);
     if (line === undefined || signal.aborted) {
       fail(signal.aborted ? 'they come too late' : (problem ?? 'the model said nothing'));
@@ -137,6 +137,8 @@ interface Answer {
   readonly text: string | undefined;
   readonly usd: number;
   readonly problem?: string;
+  /** The budget does not pay for it, so that nobody was asked. */
+  readonly isUnpaid?: boolean;
 }
 
 /** One request, read to its end and billed. */
@@ -154,7 +156,8 @@ async function answerOf(
         return { text, usd: onUsage(request.model, event.usage) };
       case 'failed': {
         const usd = event.usage ? onUsage(request.model, event.usage) : 0;
-        return { text: undefined, usd, problem: event.failure.detail };
+        const { class: kind, detail: problem } = event.failure;
+        return { text: undefined, usd, problem, isUnpaid: kind === 'over_budget' };
       }
       default: // deltas are for the loop's own answers
     }

@@ -74,10 +74,11 @@ export function createAutocompact(deps: AutocompactDeps): Stage {
     switch (outcome.kind) {
       case 'done':
         return { ...unchanged, history: outcome.history, compaction: 'done', usd: outcome.usd };
-      case 'failed':
-        return signal.aborted
-          ? { ...unchanged, usd: outcome.usd }
-          : { ...unchanged, compaction: 'failed', usd: outcome.usd };
+      case 'failed': {
+        // what was not sent, for want of money or time, is no fault of a summary
+        const wasTried = !signal.aborted && outcome.fault !== 'unpaid';
+        return { ...unchanged, ...(wasTried ? { compaction: 'failed' } : {}), usd: outcome.usd };
+      }
       case 'nothing':
         if (skippedIn !== state.queryId) tell({ type: 'compactSkipped', reason: outcome.reason });
         skippedIn = state.queryId;

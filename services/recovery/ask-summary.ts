@@ -52,15 +52,22 @@ export type SummaryAnswer =
       readonly reason: string;
       readonly usd: number;
     };
-/** `api`: it refused, or did not come through. `useless`: it answered, but with no summary. */
-export type SummaryFault = 'aborted' | 'api' | 'useless';
+/**
+ * `api`: it refused, or did not come through. `useless`: it answered, but with no summary.
+ * `unpaid`: the budget does not pay for it, so that nobody was asked.
+ */
+export type SummaryFault = 'aborted' | 'api' | 'useless' | 'unpaid';
 
 type Reply =
   | { readonly kind: 'summary'; readonly summary: string }
   | { readonly kind: 'tooLong'; readonly reason: string }
   | { readonly kind: 'capTooHigh'; readonly fittingTokens: number; readonly reason: string }
   | { readonly kind: 'passing'; readonly failure: Failure }
-  | { readonly kind: 'useless'; readonly fault: 'api' | 'useless'; readonly reason: string };
+  | {
+      readonly kind: 'useless';
+      readonly fault: Exclude<SummaryFault, 'aborted'>;
+      readonly reason: string;
+    };
 
 const tooLong: readonly FailureClass[] = [
   'prompt_too_long',
@@ -77,7 +84,8 @@ const judgeFailure = (failure: Failure): Reply => {
     return { kind: 'capTooHigh', fittingTokens, reason: failure.detail };
   if (tooLong.includes(failure.class)) return { kind: 'tooLong', reason: failure.detail };
   if (isPassing(failure)) return { kind: 'passing', failure };
-  return { kind: 'useless', fault: 'api', reason: failure.detail };
+  const fault = failure.class === 'over_budget' ? 'unpaid' : 'api';
+  return { kind: 'useless', fault, reason: failure.detail };
 };
 const useless = (reason: string): Reply => ({ kind: 'useless', fault: 'useless', reason });
 const judgeEnd = (stopReason: StopReason, text: string, calledTool: boolean): Reply => {

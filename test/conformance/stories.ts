@@ -359,6 +359,17 @@ chapter('transport', () => {
       expect(brief(await tell({ calls: () => [fails(name)] }))).toEqual(['api_error', 1]);
     }
   });
+  story('what the purse refuses is asked for once, and no error of an answer', async () => {
+    const told = await tell({
+      calls: (n) =>
+        n === 0 ? [open, call('t1'), stop('tool_use')] : [fails('over_budget', { isFinal: true })],
+    });
+    expect([...brief(told), told.flaw, told.error]).toEqual([
+      ...['budget_exhausted', 2, undefined, undefined],
+    ]);
+    expect(told.failure?.class).toBe('over_budget');
+    expect(told.log).toEqual(['t1 starts', 't1 done', 'next_turn']);
+  });
   story('max_tokens is lowered to what fits', async () => {
     const told = await tell({
       calls: (n) =>

@@ -75,6 +75,21 @@ it('three faults of the model in a row end it, and are said once', async () => {
   expect(reasons).toEqual(['the model said nothing']);
 });
 
+it('what the purse does not pay for is no fault of the model, and waits', async () => {
+  let isRefused = true;
+  const { staging, staged, reasons, iterate } = setup({
+    ask: async () =>
+      isRefused
+        ? { ok: false, reason: 'the budget does not pay for it', isUnpaid: true }
+        : { ok: true, summary: 'short' },
+  });
+  staging.add([portion('a')]);
+  await iterate(5);
+  isRefused = false;
+  await iterate();
+  expect([staged, reasons]).toEqual([['a'], []]);
+});
+
 it('what throws on the way is a fault, and never rejects the work', async () => {
   const { staging, reasons, iterate } = setup({
     mayPay: () => {

@@ -99,6 +99,16 @@ describe('autocompact', () => {
     expect(w.server.requests).toHaveLength(1);
   });
 
+  it('a summary that is refused by the purse was not tried: no failure is counted', async () => {
+    const w = await setup(
+      { history: full },
+      {
+        compact: async () => ({ kind: 'failed', fault: 'unpaid', reason: 'no money', usd: 0 }),
+      },
+    );
+    expect(await w.run()).toEqual({ type: 'stage.done', history: w.history, usd: 0 });
+  });
+
   it('says once that there is nothing to sum up, and counts no failure', async () => {
     const w = await setup({ history: [user('go'), ...rounds(1, 15_000)] });
     expect((await w.run()).compaction).toBeUndefined();

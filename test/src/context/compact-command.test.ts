@@ -59,6 +59,17 @@ describe('/compact', () => {
     expect(told.last).toMatchObject({ is_error: false, result: 'three' });
   });
 
+  it('a summary that the budget does not pay for is not asked for; the turn says so', async () => {
+    // 20,000 tokens at 15 dollars a million, which a summary may have
+    const told = await tell({ ...talk({}), options: { maxBudgetUsd: 0.3 } });
+    expect(told.results[2]).toMatchObject({
+      ...{ terminal_reason: 'budget_exhausted', subtype: 'error_max_budget_usd' },
+      errors: [expect.stringMatching(/^Not summed up: the budget of \$0\.3 has .* maxBudgetUsd/)],
+    });
+    expect(told.server.requestsOf('compact')).toEqual([]);
+    expect(told.last).toMatchObject({ is_error: false, result: 'three' });
+  });
+
   it('can be interrupted; the conversation is what it was', async () => {
     const story = talk({
       during: (message, engine) => {
