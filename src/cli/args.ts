@@ -64,6 +64,7 @@ export interface Terminal {
 function optionsOf(flags: Flags, cwd: string): Options {
   const bypass = flags.dangerouslySkipPermissions;
   const mode = bypass ? 'bypassPermissions' : flags.permissionMode;
+  const sources = sourcesOf(flags);
   return {
     cwd,
     ...(flags.model !== undefined && { model: flags.model }),
@@ -78,8 +79,7 @@ function optionsOf(flags: Flags, cwd: string): Options {
       allowDangerouslySkipPermissions: true,
     }),
     ...(flags.settings !== undefined && { settings: flags.settings }),
-    ...(flags.settingSources && { settingSources: flags.settingSources }),
-    ...(flags.trust && !flags.settingSources && { settingSources }),
+    ...(sources && { settingSources: sources }),
     ...(flags.addDir && { additionalDirectories: flags.addDir }),
     ...pluginsOf(flags),
     ...(flags.maxTurns !== undefined && { maxTurns: flags.maxTurns }),
@@ -105,6 +105,10 @@ function optionsOf(flags: Flags, cwd: string): Options {
     ...(flags.verbose && !isStream(flags) && { verbose: true }),
   };
 }
+
+/** Which files may act. `--trust` is short for all; what is listed goes before it. */
+export const sourcesOf = (flags: Flags): Options['settingSources'] =>
+  flags.settingSources ?? (flags.trust ? settingSources : undefined);
 
 export function pluginsOf({
   pluginDir = [],

@@ -2,15 +2,17 @@
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { childEnvironment } from '../child-environment.ts';
 import { configuredServers } from '../mcp-servers.ts';
 import { nearMiss } from '../near-miss.ts';
 import { grantsFolder } from '../own-folder.ts';
 import { loadPlugins } from '../plugins.ts';
+import { loadSettings, managedSettingsFile, merged } from '../settings.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
-import { pluginsOf } from './args.ts';
+import { pluginsOf, sourcesOf } from './args.ts';
 import { type CliContext, exitCodes } from './context.ts';
-import { parseFlags } from './flags.ts';
+import { type Flags, parseFlags } from './flags.ts';
 import { readMcpConfig } from './mcp-config.ts';
 import { watchSignals } from './signals.ts';
 
@@ -24,7 +26,9 @@ the sessions from now on. logout forgets it here; take it back at the server, to
 
   --mcp-config <files-or-json...>   where the server is named
   --plugin-dir <folders...>         plugins that bring servers
-  --trust                           reads .mcp.json of this folder, too
+  --trust                           reads .mcp.json and the settings of this folder, too
+  --setting-sources <sources>       which settings files count, as in a run: user,project,local
+  --strict-mcp-config               only the servers of --mcp-config
   -h, --help                        print this help
 `;
 
@@ -39,24 +43,34 @@ export async function runMcp(argv: readonly string[], context: CliContext): Prom
   const { flags, words } = parseFlags(rest);
   const [name, ...more] = words;
   if (name === undefined || more.length > 0) throw new UsageError(`mcp ${action}: ${usage}`);
-  const cwd = realpathSync(context.cwd);
-  const { plugins = [] } = pluginsOf(flags);
-  const servers = configuredServers({
-    ...{ cwd, env: context.environment, readsProject: flags.trust === true },
-    configured: await readMcpConfig(flags.mcpConfig ?? [], cwd),
-    plugins: await loadPlugins(plugins, cwd),
-  });
+  const home = context.environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
+  const servers = await serversOf(flags, home, context);
   const server = servers.get(name);
   if (!server) throw new UsageError(`mcp ${action}: ${unknown(name, [...servers.keys()])}`);
   if (server.type !== 'http') {
     throw new UsageError(`mcp ${action}: ${name} is a program of this machine: it has no login`);
   }
   await context.out.writeText(`${name} is at ${JSON.stringify(server.url)}\n`);
-  const home = context.environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
   const folder = grantsFolder(home);
   return action === 'login'
     ? login(name, { server, folder, clientVersion: VERSION }, context)
     : logout(name, server.url, folder, context);
+}
+
+/** The servers that a run with these flags would have, at the addresses that it would ask. */
+async function serversOf(flags: Flags, home: string, { cwd: folder, environment }: CliContext) {
+  const cwd = realpathSync(folder);
+  const sources = sourcesOf(flags) ?? ['user'];
+  const { settings: flag, strictMcpConfig: isStrict = false } = flags;
+  const place = { cwd, home, sources, managedFile: managedSettingsFile };
+  const { env } = merged(await loadSettings({ ...place, ...(flag === undefined ? {} : { flag }) }));
+  const { plugins = [] } = pluginsOf(flags);
+  return configuredServers({
+    ...{ cwd, env: childEnvironment(environment, { bySettings: env }) },
+    configured: await readMcpConfig(flags.mcpConfig ?? [], cwd),
+    readsProject: sources.includes('project') && !isStrict,
+    plugins: isStrict ? [] : await loadPlugins(plugins, cwd),
+  });
 }
 
 function unknown(name: string, known: readonly string[]): string {

@@ -1,9 +1,10 @@
 /** A server over HTTP that wants an authorization: what is said, and how a person gives it. */
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
 import { authorizeServer } from '../../../services/mcp/authorize-server.ts';
 import { serverFetch } from '../../../services/mcp/server-fetch.ts';
@@ -31,7 +32,8 @@ interface Guard {
   readonly goodFor?: number;
   /** What the person says on the page. */
   readonly says?: 'yes' | 'no';
-  readonly tokenEndpoint?: 'answers' | 'hangs';
+  /** `waits`: no token before two requests were refused, so that two have to renew it at once. */
+  readonly tokenEndpoint?: 'answers' | 'hangs' | 'waits';
 }
 
 /**
@@ -51,6 +53,7 @@ async function guardedServer({
   const codes = new Map<string, { client: string; redirect: string; challenge: string }>();
   const refreshTokens = new Map<string, string>();
   const seen = { refreshes: 0, refused: [] as string[] };
+  let unauthorized = 0;
   const grantFor = (wish: URLSearchParams): string | undefined => {
     const client = wish.get('client_id') ?? '';
     if (wish.get('grant_type') === 'refresh_token') {
@@ -75,6 +78,7 @@ async function guardedServer({
     const isGood =
       !isRevoked && request.headers.authorization === `Bearer token-${issued}` && left-- > 0;
     if (!isGood && request.headers['x-key'] !== 'of no value') {
+      if (request.headers.authorization !== undefined) unauthorized += 1;
       response.writeHead(401, {
         'www-authenticate': `Bearer resource_metadata="${base}/.well-known/oauth-protected-resource"`,
       });
@@ -137,6 +141,8 @@ async function guardedServer({
       case '/token': {
         const wish = new URLSearchParams(await bodyOf(request));
         if (tokenEndpoint === 'hangs') return;
+        const isRenewal = wish.get('grant_type') === 'refresh_token';
+        while (tokenEndpoint === 'waits' && isRenewal && unauthorized < 2) await sleep(10);
         const client = grantFor(wish);
         if (client === undefined) {
           seen.refused.push(String(wish.get('grant_type')));
@@ -249,6 +255,53 @@ it('a grant that has run out is renewed without anybody', async () => {
   expect(run).toMatchObject({ stdout: 'done\n', stderr: '' });
   expect(seen.refreshes).toBeGreaterThan(0);
 }, 30_000);
+
+it('two processes that find it run out at the same moment: one renews it, both work', async () => {
+  const { url, seen, expire } = await guardedServer({ tokenEndpoint: 'waits' });
+  const { box, flags } = await boxWith(url);
+  await login(box, flags);
+  expire();
+  const { box: other } = await boxWith(url);
+  const home = { ESCAPEMENT_HOME: box.env.ESCAPEMENT_HOME };
+  const runs = await Promise.all([
+    box.run([...prompt, ...flags]),
+    other.run([...prompt, ...flags], '', home),
+  ]);
+  const good = { stdout: 'done\n', stderr: '', code: 0 };
+  expect(runs).toMatchObject([good, good]);
+  for (const { server } of [box, other]) {
+    expect(JSON.stringify(server.requests.at(-1)?.body.messages)).toContain('seen');
+  }
+  // A refresh token that comes twice is a theft: the server would have revoked all.
+  expect(seen).toMatchObject({ refreshes: 1, refused: [] });
+  const later = await box.run([...prompt, ...flags]);
+  expect(later).toMatchObject({ stderr: '', code: 0 });
+}, 60_000);
+
+it('a login finds the servers that a run with the same flags has', async () => {
+  const box = await openCliBox({ replies: [] });
+  closing.push(() => box.close());
+  const { url } = await guardedServer();
+  const headers = { 'x-key': 'of no value' };
+  const entry = (address: string) => ({
+    mcpServers: { srv: { type: 'http', url: address, headers } },
+  });
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: as a person writes it into the file
+  writeFileSync(join(box.cwd, '.mcp.json'), JSON.stringify(entry('${TRACKER}')));
+  mkdirSync(join(box.cwd, '.claude'));
+  const settings = JSON.stringify({ env: { TRACKER: url } });
+  writeFileSync(join(box.cwd, '.claude', 'settings.json'), settings);
+  const say = (...flags: readonly string[]) => box.run(['mcp', 'login', 'srv', ...flags]);
+  const found = { code: 0, stdout: expect.stringContaining(JSON.stringify(url)) };
+  const none = { code: 2, stdout: '', stderr: expect.stringContaining('there is no server srv') };
+  expect(await say('--trust')).toMatchObject(found);
+  expect(await say('--setting-sources=project')).toMatchObject(found);
+  expect(await say('--setting-sources=user,local')).toMatchObject(none);
+  expect(await say('--trust', '--setting-sources=user')).toMatchObject(none);
+  expect(await say('--trust', '--strict-mcp-config')).toMatchObject(none);
+  const given = JSON.stringify(entry(url));
+  expect(await say('--strict-mcp-config', '--mcp-config', given)).toMatchObject(found);
+}, 60_000);
 
 it.each([
   [['mcp'], /say escapement mcp login <name>/],
