@@ -113,8 +113,9 @@ export async function judgeEnd(
   if (!last) return [];
   const { home } = last.life;
   const path = transcriptOf(home, scene.sessionId);
-  const text = path === undefined ? '' : readFileSync(path, 'utf8');
-  const lines = text.split('\n').filter((line) => line !== '');
+  const read = () => (path === undefined ? '' : readFileSync(path, 'utf8'));
+  const text = read();
+  const lines = linesOf(text);
   const parsed = lines.map(parsedLine);
   const problems: Problem[] = [];
   const broken = parsed.indexOf(undefined);
@@ -127,10 +128,13 @@ export async function judgeEnd(
   // A process may be killed between the end of its chart and the result.
   const wasKilled = heard.some(({ life }) => life.isDead);
   if (!wasKilled) problems.push(...judgeReplay(text, parsed));
-  problems.push(...judgeNames(heard, parsed), ...judgeEffects(scene), ...judgeProcesses(scene));
-  const goesOn = path !== undefined;
-  return [...problems, ...(goesOn ? await judgeGoingOn(scene, home, turnMs) : [])];
+  problems.push(...judgeEffects(scene), ...judgeProcesses(scene));
+  if (path !== undefined) problems.push(...(await judgeGoingOn(scene, home, turnMs)));
+  // Afterwards: what was said to a process that was closed is answered by the first turn behind it.
+  return [...problems, ...judgeNames(heard, linesOf(read()).map(parsedLine))];
 }
+
+const linesOf = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '');
 
 function parsedLine(line: string): Line | undefined {
   try {
