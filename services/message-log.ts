@@ -108,10 +108,7 @@ export class MessageLog {
     // A chain of its own begins with a link of its own, or two histories would go on under one name.
     if (shared === messages.length) shared -= 1;
     if (shared < 1) return this.rewrite(messages, tokens);
-    let base = from;
-    for (let depth = before.length; depth > shared; depth -= 1) {
-      base = this.#links.get(base)?.before ?? base;
-    }
+    const base = this.headAt(from, shared);
     const [first, ...rest] = messages.slice(shared).map((message) => this.put(message));
     if (!first) return this.rewrite(messages, tokens);
     const start = `${this.#chains++}/${first.uuid}`;
@@ -122,6 +119,15 @@ export class MessageLog {
   /** Number of messages up to a head; 0 when nothing stands there. */
   depthOf(head: string): number {
     return this.#links.get(head)?.depth ?? 0;
+  }
+
+  /** The history that a longer one begins with: as it was with so many messages, at least one. */
+  headAt(head: string, count: number): string {
+    let at = head;
+    for (let depth = this.depthOf(head); depth > count; depth -= 1) {
+      at = this.#links.get(at)?.before ?? at;
+    }
+    return at;
   }
 
   /** The messages up to a head, oldest first. The seed's `messages`. Costs what is new. */

@@ -116,6 +116,7 @@ function lightStages({
           takeRequest: () => {
             const { snipRequest } = session;
             session.snipRequest = undefined;
+            if (snipRequest !== undefined) transcript.note('snip-request', { before: null });
             return snipRequest;
           },
           namesOf: (message) => namesBehind(session, message),

@@ -10,6 +10,7 @@ import { announcedDeadlineMs } from '../services/tools/executor/index.ts';
 import type { ToolInput } from '../services/tools/tool.ts';
 import type { SDKStatus } from './config.ts';
 import type { QueryScope } from './query-scope.ts';
+import { noteReading } from './reading.ts';
 import { noteRequest, requestOf } from './request-maker.ts';
 import { bill } from './session.ts';
 
@@ -26,6 +27,7 @@ export async function converse(
   const request = { ...requestOf(scope.session, state, signal), ...promptUsdOf(state) };
   const begun = new Set<string>();
   noteRequest(scope.session, state);
+  noteReading(scope.session, state.history.head);
   explain(request, state.history.tokens, scope);
   try {
     for await (const event of callModel(request)) {
@@ -94,6 +96,7 @@ function pass(
     case 'ended': {
       const usd = count(event.usage, model, scope);
       session.tokens.noteUsage(state.history.head, event.usage, event.edited?.clearedTokens);
+      noteReading(session, state.history.head);
       const tokens = contextOf(event.usage);
       const outputTokens = event.usage.output_tokens;
       send({

@@ -7,28 +7,24 @@ import type { InspectionEvent } from 'xstate';
 import type { Cursor } from '../machines/state.ts';
 import type { Restored } from '../services/journal/restore.ts';
 import { foundIn } from '../services/mcp/tool-search.ts';
-import { emptyHistory } from '../services/message-log.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type { UsageMeter } from '../services/model/usage.ts';
 import type { PermissionDenial } from '../services/permissions/types.ts';
 import { laterSkillTool } from '../services/skills/found-skills.ts';
 import type { Tool, ToolState } from '../services/tools/tool.ts';
-import {
-  type Command,
-  type QueryConfig,
-  type QueryEngineConfig,
-  snapshotQueryConfig,
-} from './config.ts';
+import { allCommands } from './commands.ts';
+import { type QueryConfig, type QueryEngineConfig, snapshotQueryConfig } from './config.ts';
 import { refuseConfigLeftOut } from './left-out.ts';
 import { type OfferedServers, offeredServers } from './offered-servers.ts';
 import { unfolded } from './originals.ts';
 import type { QueryScope } from './query-scope.ts';
+import { beginHistory } from './reading.ts';
 import { openSession, type Session } from './session.ts';
-import { withOwnCommands } from './session-commands.ts';
 import { type SessionServices, sessionServices } from './session-services.ts';
 import { Subagents } from './subagents.ts';
 import { systemToWire } from './to-wire.ts';
 import type { Turn } from './turn.ts';
+import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 import type { SDKMessage } from './wire.ts';
 
@@ -63,6 +59,8 @@ export class EngineState {
   left: Restored | undefined;
   /** The last turn has left its open calls to the host. */
   isDeferred: boolean;
+  /** It is given up, or being given up: its file may belong to another process by now. */
+  isClosed = false;
   /** An observer of everything that the chart does. */
   inspect: ((event: InspectionEvent) => void) | undefined;
   #services: SessionServices | undefined;
@@ -87,7 +85,10 @@ export class EngineState {
     const { resumed, sessionId = randomUUID() } = config;
     this.config = config;
     this.untold = [...(config.startWarnings ?? [])];
-    this.session = openSession(config, sessionId, VERSION, () => this.#tools());
+    this.session = openSession(config, sessionId, VERSION, {
+      tools: () => this.#tools(),
+      commands: () => allCommands(config.commands, this.servers.commands()),
+    });
     this.totalUsage = this.session.usage;
     this.readFileState = this.session.toolState;
     this.discoveredSkillNames = this.session.discoveredSkillNames;
@@ -97,8 +98,7 @@ export class EngineState {
     this.left = resumed?.isRewound ? undefined : resumed?.restored;
     this.isDeferred = this.left?.isDeferred ?? false;
     const initial = resumed?.restored.messages ?? config.initialMessages ?? [];
-    this.history =
-      initial.length > 0 ? this.session.log.append(emptyHistory, initial) : emptyHistory;
+    this.history = beginHistory(this.session);
     this.servers = offeredServers(
       config.mcpClients,
       (text) => this.tell(text),
@@ -118,13 +118,17 @@ export class EngineState {
     return this.#services;
   }
 
-  get commands(): readonly Command[] {
-    return withOwnCommands([...this.config.commands, ...this.servers.commands()]);
-  }
-
   /** Taken anew for each query, and frozen. */
   queryConfig(): QueryConfig {
     return snapshotQueryConfig(this.session.id, this.config.gates);
+  }
+
+  /** @throws UsageError when it is closed: what was done now would be written nowhere. */
+  mustBeOpen(): void {
+    if (!this.isClosed) return;
+    throw new UsageError(
+      `session ${this.session.id} is closed: go on with it in a new engine (resume)`,
+    );
   }
 
   /** Stops the turn that runs; its result says `aborted_*`. Without a turn nothing happens. */

@@ -8,7 +8,7 @@ import type { RewindFilesResult } from '../services/journal/checkpoints.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type { PermissionDenial, PermissionMode } from '../services/permissions/types.ts';
 import { closeSession } from './close-session.ts';
-import type { Prompt, QueryEngineConfig, SubmitOptions } from './config.ts';
+import type { Command, Prompt, QueryEngineConfig, SubmitOptions } from './config.ts';
 import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.ts';
 import type { EngineObserver } from './engine-events.ts';
 import { EngineState } from './engine-state.ts';
@@ -17,7 +17,7 @@ import type { ServerReport } from './offered-servers.ts';
 import { originalsOf } from './originals.ts';
 import type { Priority } from './prompt-queue.ts';
 import type { QueryHold } from './query-hold.ts';
-import { cancelPrompt, enqueuePrompt, takePrompts } from './queued-prompts.ts';
+import { cancelPrompt, enqueuePrompt, type QueuedPrompt, takePrompts } from './queued-prompts.ts';
 import { type RewindOptions, rewindEngine } from './rewind.ts';
 import { buildSystemPrompt, resolveModel, submit } from './submit.ts';
 import { UsageError } from './usage-error.ts';
@@ -36,14 +36,15 @@ export class QueryEngine {
   // ── turns ──
 
   /**
-   * One turn. Breaking out of the generator stops everything that runs for it. Ends with exactly
-   * one `result`, on every ending.
+   * One turn. Leaving the generator stops everything that runs for it, also while a message is
+   * awaited. Ends with exactly one `result`, on every ending.
+   * @throws with the first message when a turn runs, or the session is closed.
    */
-  async *submitMessage(
+  submitMessage(
     prompt: Prompt,
     options: SubmitOptions = {},
   ): AsyncGenerator<SDKMessage, void, unknown> {
-    yield* submit(this.#state, prompt, options);
+    return submit(this.#state, prompt, options);
   }
 
   /** The turn that a dead process has left, if there is one and it may still be ended. */
@@ -55,8 +56,8 @@ export class QueryEngine {
    * Brings the interrupted turn to its end without a new prompt, within what is left of its turns.
    * Nothing when there is none, or when it was tried three times: then it takes a person to go on.
    */
-  async *finishInterrupted(): AsyncGenerator<SDKMessage, void, unknown> {
-    if (this.interrupted?.mayFinish) yield* submit(this.#state, undefined, {});
+  finishInterrupted(): AsyncGenerator<SDKMessage, void, unknown> {
+    return this.interrupted?.mayFinish ? submit(this.#state, undefined, {}) : nothing();
   }
 
   /**
@@ -77,24 +78,32 @@ export class QueryEngine {
     this.#state.interrupt();
   }
 
-  /** A prompt beside the turn that runs: folded in at its next chance, else left for the next. */
+  /**
+   * A prompt beside the turn that runs: folded in at its next chance, else left for the next.
+   * @throws UsageError when the session is closed.
+   */
   enqueue(prompt: Prompt, options: SubmitOptions & { readonly priority?: Priority } = {}): void {
-    const priority = enqueuePrompt(this.#state.session, prompt, options);
-    if (priority === 'now') this.interrupt();
-    if (priority === undefined) {
-      this.#state.tell(
-        `The prompt ${options.uuid} is in the session already and is not asked again.`,
-      );
+    this.#state.mustBeOpen();
+    if (enqueuePrompt(this.#state.session, prompt, options)) {
+      if (options.priority === 'now') this.interrupt();
+      return;
     }
+    this.#state.tell(
+      `The prompt ${options.uuid} is in the session already and is not asked again.`,
+    );
   }
 
-  /** Takes back a prompt that no turn has taken. @returns whether it was still waiting. */
+  /**
+   * Takes back a prompt that no turn has taken. @returns whether it was still waiting.
+   * @throws UsageError when the session is closed: whoever goes on with it would ask it all the same.
+   */
   cancel(uuid: string): boolean {
+    this.#state.mustBeOpen();
     return cancelPrompt(this.#state.session, uuid);
   }
 
   /** Prompts that no turn has taken, oldest first: the caller submits them as the next turn. */
-  takeQueued(): readonly ({ readonly prompt: Prompt } & Required<Omit<SubmitOptions, 'fault'>>)[] {
+  takeQueued(): readonly QueuedPrompt[] {
     return takePrompts(this.#state.session);
   }
 
@@ -153,29 +162,43 @@ export class QueryEngine {
   /**
    * All turns before this message are dropped, without a summary: by the turn that runs at its next
    * iteration, else by the next turn. Calls stay with their results; the last request stays.
+   * @throws UsageError when the session is closed.
    */
   snip(beforeUuid: string): void {
-    this.#state.session.snipRequest = beforeUuid;
+    this.#state.mustBeOpen();
+    const { session } = this.#state;
+    session.snipRequest = beforeUuid;
+    session.transcript.note('snip-request', { before: beforeUuid });
   }
 
   /**
    * Back to a message: it stays, what came after it is another branch. The next prompt goes on from
    * there. Between turns only.
-   * @throws when a turn runs, or the message is not in this session.
+   * @throws when a turn runs, the message is not in this session, or the session is closed.
    */
-  rewind(messageUuid: string, options: RewindOptions = {}): Promise<RewindFilesResult> {
+  async rewind(messageUuid: string, options: RewindOptions = {}): Promise<RewindFilesResult> {
+    this.#state.mustBeOpen();
     return rewindEngine(this.#state, messageUuid, options);
   }
 
   // ── what there is ──
+
+  /** Slash commands, as they are now: the host's, those of servers, the engine's own. */
+  get commands(): readonly Command[] {
+    return this.#state.session.commands();
+  }
 
   /** Servers of tools, as they are now. */
   get mcpServers(): readonly ServerReport[] {
     return this.#state.servers.report();
   }
 
-  /** Connects a server anew. @returns whether there is one of this name that can be. */
-  reconnectMcpServer(name: string): Promise<boolean> {
+  /**
+   * Connects a server anew. @returns whether there is one of this name that can be.
+   * @throws UsageError when the session is closed: nobody would end the server.
+   */
+  async reconnectMcpServer(name: string): Promise<boolean> {
+    this.#state.mustBeOpen();
     return this.#state.servers.reconnect(name);
   }
 
@@ -219,9 +242,12 @@ export class QueryEngine {
   /**
    * Ends the session: the turn that runs, shells, servers, files. Idempotent. A host that goes on
    * reading the turn has its result in the file, too; one that does not is waited for a second.
+   * From then on nothing can be said to it: another process may hold its file.
    */
   close(): Promise<void> {
     this.#closing ??= closeSession(this.#state);
     return this.#closing;
   }
 }
+
+async function* nothing(): AsyncGenerator<SDKMessage, void, unknown> {}

@@ -25,7 +25,7 @@ import type { EditingMode } from '../services/preprocess/cached-microcompact.ts'
 import { createTokenCounter, type TokenCounter } from '../services/preprocess/token-count.ts';
 import type { Ledger } from '../services/tools/executor/deps.ts';
 import type { Tool, ToolState } from '../services/tools/tool.ts';
-import type { QueryEngineConfig } from './config.ts';
+import type { Command, QueryEngineConfig } from './config.ts';
 import { PromptQueue } from './prompt-queue.ts';
 import { sessionHooks } from './session-hooks.ts';
 import { Watch } from './watch.ts';
@@ -56,6 +56,8 @@ export interface Session {
   readonly toolState: ToolState;
   /** Built in, of the host, of servers, and of this turn: what the model is offered now. */
   readonly tools: () => readonly Tool[];
+  /** What a slash calls now: there is no other list. */
+  readonly commands: () => readonly Command[];
   readonly uuid: () => string;
   readonly now: () => Date;
   readonly defaultModel: string;
@@ -120,7 +122,7 @@ export function openSession(
   config: QueryEngineConfig,
   id: string,
   version: string,
-  tools: () => readonly Tool[],
+  { tools, commands }: Pick<Session, 'tools' | 'commands'>,
 ): Session {
   const { deps, home, cwd, persistSession = true, resumed, bare = false } = config;
   const log = new MessageLog();
@@ -177,6 +179,7 @@ export function openSession(
     watch: new Watch(),
     toolState: config.readFileCache,
     tools,
+    commands,
     uuid,
     now,
     defaultModel: defaultModel(),
@@ -193,7 +196,7 @@ export function openSession(
     title: resumed?.restored.title,
     autoCompactTracking: undefined,
     lastRequest: undefined,
-    snipRequest: undefined,
+    snipRequest: resumed?.restored.snipRequest,
     taskBudgetRemaining: undefined,
     callIds: new Set(callIdsOf(config)),
     spending: new Purse(config.limits?.usdMax ?? config.maxBudgetUsd),
@@ -224,7 +227,8 @@ function beginOf({ resumed }: QueryEngineConfig) {
   const { restored, forkedFrom } = resumed;
   if (forkedFrom === undefined) return { isResumed: true, tip: restored.tip };
   const { messages: begin, replacements, collapses } = restored;
-  return { forkedFrom, begin, replacements, collapses };
+  const { isSettled, ...reading } = restored.reading;
+  return { forkedFrom, begin, replacements, collapses, reading: isSettled ? reading : undefined };
 }
 
 /** Adds what a call has used. @returns its price, 0 when the model's price is not known. */

@@ -19,7 +19,7 @@ export const isTimeToStage = (tokens: number, { effective }: WindowNumbers): boo
 export interface Ready {
   /** Tokens that each staged collapse frees, the oldest first. */
   readonly freed: readonly number[];
-  /** Tokens of the prompt before the first of them: they stay in the cache. */
+  /** Tokens of the prompt before the first of them: they stay in the cache. Asked for when needed. */
   readonly prefix: number;
 }
 
@@ -32,10 +32,11 @@ export interface Ready {
  */
 export function chooseBatch(
   tokens: number,
-  { freed, prefix }: Ready,
+  ready: Ready,
   { effective, autocompact }: WindowNumbers,
 ): number {
   if (tokens <= COMMITTED_ABOVE * effective) return 0;
+  const { freed, prefix } = ready;
   let left = tokens;
   for (const [at, one] of freed.entries()) {
     left -= one;

@@ -113,9 +113,14 @@ export function createCollapse(deps: CollapseDeps): ContextCollapse {
     if (signal.aborted || !isLoop(state)) return pass(state, signal);
     let history = look(state.history);
     const numbers = deps.numbersOf(state.model);
-    const { ready, prefix } = view;
-    const freed = ready.map(freedBy);
-    const count = chooseBatch(counter.estimate(history.head), { freed, prefix }, numbers);
+    const { ready } = view;
+    const batch = {
+      freed: ready.map(freedBy),
+      get prefix() {
+        return view.prefix;
+      },
+    };
+    const count = chooseBatch(counter.estimate(history.head), batch, numbers);
     if (count > 0) history = look(commit(history, ready.slice(0, count)));
     if (isTimeToStage(counter.estimate(history.head), numbers)) {
       staging.add(view.plan(numbers));
@@ -157,7 +162,8 @@ function createView({ log, counter, collapses }: CollapseDeps): View {
   let looked: string | undefined;
   let latest = '';
   let ready: string[] = [];
-  let prefix = 0;
+  /** Index of the first of them. */
+  let begin = 0;
   /** Behind everything that is decided about. */
   let pieces: Piece[] = [];
   const sizeOf = (messages: readonly LogMessage[]) => counter.estimateMessages(messages);
@@ -167,11 +173,7 @@ function createView({ log, counter, collapses }: CollapseDeps): View {
   const find = (messages: readonly LogMessage[], staged: readonly CollapseRecord[]) => {
     const places = placesOf(messages, staged);
     const [first] = places;
-    if (first && ready.length === 0) {
-      const { system, userContext, tools } = counter.fixedParts();
-      const fixed = tools.reduce((sum, { tokens }) => sum + tokens, system + userContext);
-      prefix = fixed + sizeOf(messages.slice(0, first.from));
-    }
+    if (first && ready.length === 0) begin = first.from;
     ready.push(...places.map(({ collapse }) => collapse.id));
   };
 
@@ -222,7 +224,9 @@ function createView({ log, counter, collapses }: CollapseDeps): View {
       return ready.flatMap((id) => (isStaged(id) ? (collapses.get(id) ?? []) : []));
     },
     get prefix() {
-      return prefix;
+      const { system, userContext, tools } = counter.fixedParts();
+      const fixed = tools.reduce((sum, { tokens }) => sum + tokens, system + userContext);
+      return fixed + sizeOf(log.at(latest).slice(0, begin));
     },
     plan: (numbers) => {
       const { segments, decided } = planSegments(pieces, sizeOf, portionsOf(numbers));

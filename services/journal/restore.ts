@@ -10,6 +10,7 @@ import type { Usage } from '../model/types.ts';
 import { bareUuid } from '../preprocess/revise.ts';
 import type { Replacement } from '../preprocess/tool-result-budget.ts';
 import { type Branch, branchTo, type Node, withSiblings } from './branch.ts';
+import { READING_LINE, ReadingLines, type RestoredReading } from './reading-lines.ts';
 import { type Costs, readMessages, SCHEMA, type Totals } from './records.ts';
 import { isObject, soundBlocks, soundMessage } from './sound-blocks.ts';
 import type { JournalRecord, JournalStore } from './store.ts';
@@ -33,6 +34,12 @@ export interface Restored {
   readonly replacements: readonly Replacement[];
   /** Summaries of parts of the conversation, in the order in which they were made. */
   readonly collapses: readonly CollapseRecord[];
+  /** How all of that was read when the last request was made. */
+  readonly reading: RestoredReading;
+  /** Old turns were dropped. */
+  readonly isSnipped: boolean;
+  /** The host has asked for a snip before this message, and no iteration has come to it. */
+  readonly snipRequest: string | undefined;
   /** Calls with side effects that were begun, by id. */
   readonly ledger: ReadonlyMap<string, LedgerState>;
   /** The last turn has left its open calls to the host. */
@@ -109,10 +116,8 @@ function withoutSnipped(
   { gone, boundary }: Snip,
 ): readonly LogMessage[] {
   const isGone = ({ uuid }: LogMessage) => gone.has(bareUuid(uuid));
-  const at = messages.findIndex(isGone);
-  if (at < 0) return messages;
-  const kept = messages.slice(at).filter((message) => !isGone(message));
-  return [...messages.slice(0, at), boundary, ...kept];
+  const kept = messages.filter((message) => !isGone(message));
+  return kept.length === messages.length ? messages : [boundary, ...kept];
 }
 
 /** What a message says instead of what its line says. */
@@ -146,6 +151,10 @@ class Reading {
   #isDeferred = false;
   /** Newest first. */
   readonly #snips: Snip[] = [];
+  #isSnipped = false;
+  readonly #reading = new ReadingLines();
+  /** The newest word on it. */
+  #snipRequest: string | null | undefined;
   readonly #queue = new Map<string, LogMessage | undefined>();
   #openPrompts: string[] = [];
   #order = 0;
@@ -204,6 +213,14 @@ class Reading {
         return false;
       case 'collapse-committed':
         if (Array.isArray(record.ids)) for (const id of record.ids) this.#committed.add(String(id));
+        this.#reading.noteRewrite();
+        return false;
+      case READING_LINE:
+        this.#reading.take(record);
+        return false;
+      case 'snip-request':
+        if (this.#snipRequest === undefined)
+          this.#snipRequest = typeof record.before === 'string' ? record.before : null;
         return false;
       case 'snip':
         this.#takeSnip(record);
@@ -378,7 +395,9 @@ class Reading {
     // Back to a message that was dropped: it is there again.
     if (this.#at !== undefined && gone.has(bareUuid(this.#at))) return;
     const instead = this.#sound(boundary);
-    if (instead) this.#snips.push({ gone, boundary: instead });
+    if (!instead) return;
+    this.#snips.push({ gone, boundary: instead });
+    this.#reading.noteRewrite();
   }
 
   /** The newest word on a prompt counts. */
@@ -415,6 +434,9 @@ class Reading {
       collapses: [...this.#collapses.values()]
         .reverse()
         .map((one) => ({ ...one, isCommitted: this.#committed.has(one.id) })),
+      reading: this.#reading.result,
+      isSnipped: this.#isSnipped,
+      snipRequest: isAtOther ? undefined : (this.#snipRequest ?? undefined),
       ledger: this.#ledger,
       isDeferred: this.#isDeferred && !isAtOther,
       openPrompts: isOwn && !isAtOther ? this.#openPrompts : [],
@@ -453,6 +475,7 @@ class Reading {
         return amendment ? amended(message, amendment) : message;
       });
     const snipped = this.#snips.reduceRight(withoutSnipped, messages);
+    this.#isSnipped = snipped !== messages;
     if (this.#at === undefined) return snipped;
     const end = snipped.findIndex(({ uuid }) => uuid === this.#at);
     return end < 0 ? snipped : snipped.slice(0, end + 1);

@@ -8,6 +8,7 @@ import type { LogMessage } from '../messages.ts';
 import type { Usage } from '../model/types.ts';
 import { bareUuid } from '../preprocess/revise.ts';
 import type { Replacement } from '../preprocess/tool-result-budget.ts';
+import { READING_LINE, type ReadingFields } from './reading-lines.ts';
 import { type Costs, type LineStamp, lineOf, SCHEMA, type Totals } from './records.ts';
 import type { JournalRecord, JournalWriter } from './store.ts';
 
@@ -76,6 +77,8 @@ export interface TranscriptOptions extends LineStamp {
   readonly replacements?: readonly Replacement[];
   /** Summaries of parts of them. */
   readonly collapses?: readonly CollapseRecord[];
+  /** How they are read; absent: as they were said. */
+  readonly reading?: ReadingFields | undefined;
   readonly forkedFrom?: string;
   /** The store takes nothing any more. Told once, until it takes something again. */
   readonly onFailure: (error: Error) => void;
@@ -138,7 +141,7 @@ class JournalTranscript implements Transcript {
   }
 
   #begin(): void {
-    const { begin = [], replacements = [], collapses = [], forkedFrom } = this.#options;
+    const { begin = [], replacements = [], collapses = [], reading, forkedFrom } = this.#options;
     const { sessionId, version, cwd } = this.#options;
     this.#write({
       type: 'escapement',
@@ -156,6 +159,7 @@ class JournalTranscript implements Transcript {
       this.note('collapse-staged', { ...one });
       if (isCommitted) this.note('collapse-committed', { ids: [one.id] });
     }
+    if (reading) this.note(READING_LINE, { ...reading });
   }
 
   record(message: LogMessage): void {

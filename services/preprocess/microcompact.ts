@@ -45,8 +45,9 @@ interface Entry {
   readonly round: string;
   readonly message: LogMessage;
   readonly text: string | undefined;
-  readonly tokens: number;
 }
+/** Tokens, by what is known of sizes now: a process that goes on with the session decides the same. */
+type SizeOf = (entry: Entry) => number;
 
 const textOf = (message: LogMessage) => {
   const [block] = resultsOf(message);
@@ -63,11 +64,9 @@ const withText = (message: LogMessage, text: string) =>
     ),
   );
 
-const weight = (entry: Entry | undefined) => entry?.tokens ?? 0;
-
 /** Tokens that a shorter text frees, without making the message yet. */
-const freedBy = ({ text = '', tokens }: Entry, shorter: string) =>
-  Math.max(0, tokens * (1 - shorter.length / Math.max(1, text.length)));
+const freedBy = (entry: Entry, shorter: string, sizeOf: SizeOf) =>
+  Math.max(0, sizeOf(entry) * (1 - shorter.length / Math.max(1, entry.text?.length ?? 0)));
 
 /** The results that are old enough: whole rounds of them. */
 const oldOf = (entries: readonly Entry[]) => {
@@ -80,20 +79,24 @@ const oldOf = (entries: readonly Entry[]) => {
 };
 
 /** What each old result becomes. Results with one text only; images are left to the API's count. */
-const shorten = (entries: readonly Entry[]): ReadonlyMap<Entry, string> => {
+const shorten = (entries: readonly Entry[], sizeOf: SizeOf): ReadonlyMap<Entry, string> => {
   const shorter = new Map<Entry, string>();
   const old = oldOf(entries);
   const newest = new Map(entries.map((entry) => [entry.call, entry]));
   for (const entry of old) {
     const again = newest.get(entry.call);
     // Read answers "unchanged" to a second look: then the older result is the one with the content.
-    const isReread = entry.name === 'Read' && again !== entry && weight(again) >= weight(entry) / 2;
+    const isReread =
+      entry.name === 'Read' &&
+      again !== undefined &&
+      again !== entry &&
+      sizeOf(again) >= sizeOf(entry) / 2;
     if (isReread) shorter.set(entry, READ_AGAIN);
     else if (entry.name === 'Bash' && (entry.text?.length ?? 0) > OUTPUT_CHARS_MAX)
       shorter.set(entry, headAndTail(entry.text ?? '', OUTPUT_CHARS_MAX / 2));
   }
   const rereadable = entries.filter((entry) => REREADABLE.has(entry.name) && !shorter.has(entry));
-  const tokens = rereadable.reduce((sum, entry) => sum + entry.tokens, 0);
+  const tokens = rereadable.reduce((sum, entry) => sum + sizeOf(entry), 0);
   if (tokens <= REREADABLE_TOKENS_MAX) return shorter;
   for (const entry of oldOf(rereadable))
     if (entry.text !== CLEARED && entry.text !== READ_AGAIN) shorter.set(entry, CLEARED);
@@ -107,6 +110,7 @@ export function createMicrocompact({ log, counter, tell, onCleared }: Microcompa
   let declined = '';
   let entries: Entry[] = [];
   let calls = new Map<string, Pick<Entry, 'name' | 'call' | 'round'>>();
+  const sizeOf: SizeOf = ({ message }) => counter.estimateMessages([message]);
 
   const learn = (head: string) => {
     const fresh = log.since(looked, head);
@@ -125,8 +129,7 @@ export function createMicrocompact({ log, counter, tell, onCleared }: Microcompa
       const [block] = resultsOf(message);
       const made = block && calls.get(block.tool_use_id);
       if (!made || block.is_error || message.content.length !== 1) continue;
-      const tokens = counter.estimateMessages([message]);
-      entries.push({ id: block.tool_use_id, ...made, message, text: textOf(message), tokens });
+      entries.push({ id: block.tool_use_id, ...made, message, text: textOf(message) });
     }
     looked = head;
   };
@@ -135,8 +138,8 @@ export function createMicrocompact({ log, counter, tell, onCleared }: Microcompa
     const { history } = state;
     if (history.head === declined) return pass(state, signal);
     learn(history.head);
-    const shorter = [...shorten(entries)].filter(([entry]) => entry.text !== undefined);
-    const freed = shorter.reduce((sum, [entry, text]) => sum + freedBy(entry, text), 0);
+    const shorter = [...shorten(entries, sizeOf)].filter(([entry]) => entry.text !== undefined);
+    const freed = shorter.reduce((sum, [entry, text]) => sum + freedBy(entry, text, sizeOf), 0);
     if (freed < FREED_TOKENS_MIN) {
       declined = history.head;
       return pass(state, signal);

@@ -62,10 +62,31 @@ export interface TokenCounter {
   };
   /** As the API reported it with the last answer; `null` before the first, or where it says none. */
   lastUsage(): Usage | null;
+  /** What the API has told so far: a process that goes on with the session counts as this one. */
+  learnt(): Learnt;
+  /**
+   * Counts as the one that has learnt this.
+   * @param headOf the same history as it was told of, up to a message; `undefined`: it is not there.
+   */
+  goOn(learnt: Learnt, headOf: (place: Place) => string | undefined): void;
   /** So much of a prompt was in the last request already, and is in the cache now. */
   covered(head: string): number;
   /** Where the tokens of a prompt go; the sum is about `estimate`. */
   breakdown(head: string): Readonly<Record<Category, number>>;
+}
+
+/** A history, named by what it ends with: plain JSON. */
+export interface Place {
+  readonly uuid: string;
+  readonly count: number;
+}
+/** Plain JSON. */
+export interface Learnt {
+  /** Real tokens over estimated ones. */
+  readonly factor: number;
+  readonly usage: Usage | null;
+  /** The last prompt whose size is known, and how big it was. */
+  readonly anchor?: Place & Omit<Anchor, 'head'>;
 }
 
 /** Bytes of a token before the session has shown its own ratio. */
@@ -241,6 +262,21 @@ export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCount
       };
     },
     lastUsage: () => lastUsage,
+    learnt: () => {
+      if (!anchor) return { factor, usage: lastUsage };
+      const { head, ...told } = anchor;
+      const uuid = head.slice(head.indexOf('/') + 1);
+      const place = { uuid, count: log.depthOf(head) };
+      return { factor, usage: lastUsage, anchor: { ...place, ...told } };
+    },
+    goOn: (learnt, headOf) => {
+      factor = learnt.factor;
+      lastUsage = learnt.usage;
+      if (!learnt.anchor) return;
+      const { uuid, count: depth, ...told } = learnt.anchor;
+      const head = headOf({ uuid, count: depth });
+      anchor = head === undefined ? undefined : { head, ...told };
+    },
     covered: (head) => (anchor?.isCached && afterAnchor(head) ? anchor.tokens : 0),
     breakdown: (head) => {
       const parts = new Map<Category, number>([['fixed', tokensOf(fixedSize())]]);

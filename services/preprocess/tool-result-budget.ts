@@ -5,7 +5,7 @@ import { makeFolder } from '../make-folder.ts';
 import type { MessageLog } from '../message-log.ts';
 import type { LogMessage, ToolResultBlock } from '../messages.ts';
 import { RESULT_CHARS_MAX } from '../tools/define-tool.ts';
-import { isCut } from '../tools/executor/presentable.ts';
+import { charsLeftOut } from '../tools/executor/presentable.ts';
 import { clipEnd } from '../tools/process/clip.ts';
 import { amount } from '../tools/text/amounts.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -98,12 +98,15 @@ const save = async (folder: string, toolUseId: string, text: string) => {
 };
 
 const replacementText = (text: string, path: string | undefined) => {
+  const missing = charsLeftOut(text);
+  const kept = missing > 0 ? 'As much of it as was kept' : 'All of it';
   const where =
     path === undefined
       ? 'The rest of it could not be saved.'
-      : `${isCut(text) ? 'As much of it as was kept' : 'All of it'} is in the file ${path}: read a part of it (offset, limit) or search in it.`;
+      : `${kept} is in the file ${path}: read a part of it (offset, limit) or search in it.`;
+  const lost = missing > 0 ? `, and ${amount(missing)} more were left out` : '';
   return (
-    `The result has ${amount(text.length)} characters, too many to show here. ${where} ` +
+    `The result has ${amount(text.length)} characters, too many to show here${lost}. ${where} ` +
     `It begins:\n\n${clipEnd(text, PREVIEW_CHARS)}\n[… cut here]`
   );
 };

@@ -17,6 +17,8 @@ export const WINDOW = 24_000;
 /** Of one result: 2,000 tokens, as the server counts them. */
 const CHARS = 8_000;
 
+const UNTIL_MS = 60_000;
+
 /** What a round has found out; its number is in every line of it. */
 export const findingOf = (n: number) => `finding-${n}-${n * 7_919}`;
 const resultOf = (n: number) => {
@@ -61,9 +63,9 @@ export function notesOf(home: string, type: string): readonly Record<string, unk
     .filter((line) => line.type === type);
 }
 
-/** @throws after ten seconds: then it will never be so. */
+/** @throws after a time in which a busy machine gets there, too: then it will never be so. */
 export const until = async (isSo: () => boolean): Promise<void> => {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + UNTIL_MS;
   while (!isSo()) {
     if (performance.now() > end) throw new Error('waited for in vain');
     await new Promise((resolve) => setTimeout(resolve, 5));

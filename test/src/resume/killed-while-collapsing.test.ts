@@ -42,4 +42,4 @@ it('the next process has what was prepared, and cures a refusal with it', async 
   expect(box.server.requestsOf('collapse')).toHaveLength(2);
   expect(box.server.requestsOf('compact')).toEqual([]);
   expect(box.server.violations).toEqual([]);
-});
+}, 120_000);

@@ -157,7 +157,7 @@ describe('going on with a session', () => {
   });
 
   it('the budget of a run is its own', async () => {
-    const first = await place.run({ script: { replies: [say('a', usage(1_000_000, 0))] } });
+    const first = await place.run({ script: { replies: [say('a', usage(100_000, 20_000))] } });
     const second = await place.run({
       script: { replies: [say('b')] },
       options: { resume: first.sessionId, maxBudgetUsd: 0.5 },
