@@ -1,5 +1,5 @@
 /** A run while it happens: what actors and engines tell becomes the list of entries. */
-import type { AnyActorRef, InspectionEvent } from 'xstate';
+import type { AnyActorRef, AnyStateMachine, InspectionEvent } from 'xstate';
 import type { LogMessage } from '../../services/messages.ts';
 import type { Usage } from '../../services/model/types.ts';
 import type {
@@ -10,6 +10,7 @@ import type {
 } from '../engine-events.ts';
 import { VERSION } from '../version.ts';
 import type { SDKMessage } from '../wire.ts';
+import { chartOf } from './chart-of.ts';
 import { Contexts, type StepRaw, sizeOf } from './contexts.ts';
 import { defaultBounds, EntryList, type ListBounds, type NewEntry } from './entry-list.ts';
 import { entryOfLogMessage, entryOfMessage, hiddenMessage, type Said } from './message-entry.ts';
@@ -126,6 +127,11 @@ export class LiveRun implements Run {
   /** An actor that runs already. */
   adopt(actor: AnyActorRef): void {
     this.#safely(() => this.#steps.adopt(actor));
+  }
+
+  /** What will run: its chart can be looked at, and breakpoints be set, before it does. */
+  expect(machine: AnyStateMachine): void {
+    this.#safely(() => this.#meet(chartOf(machine)));
   }
 
   /** What an engine tells. *Contract:* never throws, never waits. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { AnyActorRef, InspectionEvent } from 'xstate';
+import { queryMachine } from '../../machines/query.machine.ts';
 import type { EngineObserver } from '../engine-events.ts';
 import type { QueryHold } from '../query-hold.ts';
 import { UsageError } from '../usage-error.ts';
@@ -233,6 +234,7 @@ function attachEngine(
   hold: Hold | undefined,
   bridge: XstateBridge | undefined,
 ): () => void {
+  run.expect(queryMachine);
   if (hold) engine.hold = hold;
   const leave = engine.observe((event) => {
     run.observe(event);

@@ -80,7 +80,7 @@ describe.skipIf(chromiumPath === undefined)('the chart', () => {
     // a recording has one context now and then: it says whose it is
     await page.keyboard.press('ArrowLeft');
     await page.locator('summary', { hasText: 'Whole context' }).click();
-    await expect.poll(() => page.locator('#panel-step').textContent()).toContain('after step 0');
+    await expect.poll(() => page.locator('#panel-step').textContent()).toContain('after step 1');
     expect(complaints).toEqual([]);
     await page.context().close();
   });

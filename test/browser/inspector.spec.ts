@@ -161,6 +161,7 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
       page.waitForEvent('download'),
       page.locator('#export-html').click(),
     ]);
+    await page.locator('#export summary').click(); // it closes with each choice
     const [jsonl] = await Promise.all([
       page.waitForEvent('download'),
       page.locator('#export-jsonl').click(),
@@ -198,7 +199,7 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
     await page.keyboard.press('ArrowRight');
     await expect
       .poll(() => page.locator('[role=tab][aria-selected=true]').textContent())
-      .toContain('Conversation');
+      .toContain('Messages');
     await page.keyboard.press('4');
     await expect.poll(() => page.locator('#panel-events').isVisible()).toBe(true);
     await page.context().close();
@@ -215,7 +216,7 @@ describe.skipIf(chromiumPath === undefined)('a run that is watched while it goes
   it('appears as it happens, and follows the newest turn', async () => {
     const session = await watch({ script: { replies: [say('One.'), say('Two.')] } });
     const { page, complaints } = await open(browser, session.inspector.url);
-    await expect.poll(() => page.locator('#status').textContent()).toBe('live');
+    await expect.poll(() => page.locator('#status').textContent()).toBe('idle');
     await expect
       .poll(() => page.locator('#panel-step').textContent())
       .toContain('Waiting for the first event');
@@ -239,7 +240,7 @@ describe.skipIf(chromiumPath === undefined)('a run that is watched while it goes
       inspector: { hold: true, send: true },
     });
     const { page } = await open(browser, session.inspector.url);
-    await expect.poll(() => page.locator('#status').textContent()).toBe('live');
+    await expect.poll(() => page.locator('#status').textContent()).toBe('idle');
     await session.ask('so that there is a chart');
     await shows(page, 1);
     await page.locator('#break-state').selectOption('query.sampling');

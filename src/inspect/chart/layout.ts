@@ -28,7 +28,11 @@ export interface GroupLayout {
 }
 
 /** Room for `999×` or `1.2k×` behind a text, px. */
-export const COUNT = 34;
+export const COUNT = 38;
+/** Room for `59.9 s` or `59:59 min` behind the name of a deadline, px. */
+const LEFT = 58;
+/** A name in bold letters is so much wider. */
+const BOLD = 1.14;
 
 /** Heights, px. */
 export const heights = { title: 28, row: 17, exit: 19, label: 15 } as const;
@@ -151,9 +155,13 @@ function sizeOf(box: Box): { width: number; height: number } {
     };
   }
   const rows = box.rows.map(
-    ({ text, faults }) => widthOf(text, sizes.row) + 13 + COUNT + (faults.length > 0 ? 18 : 0),
+    ({ kind, text, faults }) =>
+      widthOf(text, sizes.row) +
+      (13 + (kind === 'deadline' ? LEFT : COUNT) + (faults.length > 0 ? 18 : 0)),
   );
-  const width = Math.max(widthOf(box.title, sizes.name), ...rows, 50) + 18;
+  const isOuter = box.kind === 'group' || box.kind === 'compound';
+  const title = Math.ceil(widthOf(box.title, sizes.name) * (isOuter ? BOLD : 1));
+  const width = Math.max(title, ...rows, 50) + 18;
   const bottom = box.rows.length > 0 ? 4 : 0;
   return { width, height: heights.title + box.rows.length * heights.row + bottom };
 }

@@ -5,6 +5,14 @@ const READABLE = 0.52;
 const NEAREST = 4;
 const FURTHEST = 0.12;
 
+type Box = Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>;
+const around = (one: Box, other: Box): Box => ({
+  left: Math.min(one.left, other.left),
+  right: Math.max(one.right, other.right),
+  top: Math.min(one.top, other.top),
+  bottom: Math.max(one.bottom, other.bottom),
+});
+
 export class Camera {
   private x = 0;
   private y = 0;
@@ -53,14 +61,25 @@ export class Camera {
     this.zoomAt(factor, width / 2, height / 2);
   }
 
-  keepInView(target: Element): void {
-    const [inner, outer] = [target.getBoundingClientRect(), this.stage.getBoundingClientRect()];
+  /** @param targets the most important first: of those that do not fit together the last ones give way. */
+  keepInView(targets: readonly Element[]): void {
+    const outer = this.stage.getBoundingClientRect();
     const margin = 44;
+    const below = 72; // the legend and the buttons stand there
+    const boxes = targets.map((target) => target.getBoundingClientRect());
+    const inner = boxes.reduce<Box | undefined>((all, box) => {
+      const both = all === undefined ? box : around(all, box);
+      const fits =
+        both.right - both.left <= outer.width - margin * 2 &&
+        both.bottom - both.top <= outer.height - margin - below;
+      return fits || all === undefined ? both : all;
+    }, undefined);
+    if (inner === undefined) return;
     let [dx, dy] = [0, 0];
     if (inner.left < outer.left + margin) dx = outer.left + margin - inner.left;
     else if (inner.right > outer.right - margin) dx = outer.right - margin - inner.right;
     if (inner.top < outer.top + margin) dy = outer.top + margin - inner.top;
-    else if (inner.bottom > outer.bottom - margin) dy = outer.bottom - margin - inner.bottom;
+    else if (inner.bottom > outer.bottom - below) dy = outer.bottom - below - inner.bottom;
     if (dx === 0 && dy === 0) return;
     this.x += dx;
     this.y += dy;

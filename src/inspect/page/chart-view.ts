@@ -1,5 +1,5 @@
 /** The chart: where the run is, how it came there, and what it has never done. */
-import type { Chart, ChartEdge } from '../protocol.ts';
+import type { Chart, ChartEdge, Step } from '../protocol.ts';
 import { Camera } from './camera.ts';
 import { Counts, stepBefore } from './counts.ts';
 import { el, need } from './dom.ts';
@@ -62,7 +62,6 @@ export class ChartView {
     this.canvas.replaceChildren(root);
     this.drawn = { loaded, root, ...indexOf(root, loaded.chart) };
     this.stage.classList.toggle('is-list', loaded.svg === undefined);
-    need('stage-tools').hidden = loaded.svg === undefined;
     if (loaded.svg === undefined) this.canvas.style.transform = '';
     else this.camera.begin();
   }
@@ -70,6 +69,7 @@ export class ChartView {
   private paint(): void {
     const { view } = this;
     if (view.chart !== this.drawn?.loaded) this.mount(view.chart);
+    this.paintEmpty();
     if (this.drawn === undefined) return;
     for (const element of this.lit) element.classList.remove('is-on', 'is-hot', 'is-deep');
     this.lit = [];
@@ -82,8 +82,30 @@ export class ChartView {
         if (element.classList.contains('line')) element.parentNode?.append(element);
       }
     this.paintCounts();
-    const leaf = this.drawn.states.get(step?.to.at(-1) ?? '');
-    if (view.isFollowing && leaf) this.camera.keepInView(leaf);
+    if (view.isFollowing) this.camera.keepInView(this.places(step));
+  }
+
+  /** Of a step, what must be seen first: where it is now, how it ended, how it came there. */
+  private places(step: Step | undefined): readonly Element[] {
+    const { drawn } = this;
+    if (!drawn || !step) return [];
+    const leaves = step.to.flatMap((id) => drawn.states.get(id) ?? []);
+    const taken = step.edges.toReversed().flatMap(({ id }) => drawn.edges.get(id) ?? []);
+    const named = taken.filter((element) => !element.classList.contains('line'));
+    return [...leaves, ...named];
+  }
+
+  /** Why there is nothing to be seen, if so. */
+  private paintEmpty(): void {
+    const { view } = this;
+    const isEmpty = this.drawn === undefined;
+    this.stage.classList.toggle('is-empty', isEmpty);
+    need('stage-empty').hidden = !isEmpty;
+    need('stage-tools').hidden = isEmpty || this.drawn?.loaded.svg === undefined;
+    if (!isEmpty) return;
+    const [title, text] = emptyWords(view);
+    need('stage-title').textContent = title;
+    need('stage-text').textContent = text;
   }
 
   private light(element: Element | undefined, name: string): void {
@@ -149,11 +171,17 @@ export class ChartView {
     const isAllowed = view.run.hello?.control?.hold === true;
     drawn.root.classList.toggle('is-controlled', isAllowed);
     const points = new Set(view.run.control.breakpoints);
-    const held = view.run.control.held?.before;
+    const { held } = view.run.control;
+    const isHere = held?.instance === view.instance;
     for (const [id, element] of drawn.states) {
       element.classList.toggle('has-breakpoint', points.has(id));
-      element.classList.toggle('is-held', held === id);
+      element.classList.toggle('is-held', isHere && held?.before === id);
     }
+    // what would be taken, as far as that can be said
+    for (const element of drawn.root.querySelectorAll('.is-next'))
+      element.classList.remove('is-next');
+    for (const id of (isHere && view.isLive && held?.next?.edges) || [])
+      for (const element of drawn.edges.get(id) ?? []) element.classList.add('is-next');
   }
 
   private hover(target: Element | undefined): void {
@@ -210,6 +238,28 @@ export class ChartView {
     );
     if (to !== undefined) view.go(to);
   }
+}
+
+function emptyWords(view: View): readonly [title: string, text: string] {
+  const { chartKey, connection, current, run } = view;
+  if (chartKey && view.missingCharts.has(chartKey)) {
+    const text =
+      'The process does not answer. Its steps, as far as they are here, can be looked at.';
+    return ['The chart could not be loaded', text];
+  }
+  if (chartKey) return ['Loading the chart…', ''];
+  if (current) {
+    const text = 'This actor is no machine. Its steps are in the tab Events.';
+    return ['There is no chart', text];
+  }
+  if (connection === 'connecting') return ['Connecting…', ''];
+  if (run.ended !== undefined) {
+    const text = 'Open another recording from the File menu, or drop one here.';
+    return ['Nothing has run', text];
+  }
+  const text =
+    'The chart appears with the first event. A recording can be opened from the File menu, or dropped here.';
+  return ['Nothing has run yet', text];
 }
 
 /** What a drawing of ours is made of. */

@@ -1,9 +1,10 @@
 /** Holding the machine and sending it events, where whoever started the inspector has allowed it. */
-import type { Command } from '../protocol.ts';
+import type { Command, Held } from '../protocol.ts';
 import { el, need, set } from './dom.ts';
+import type { Run } from './run.ts';
 import type { Source } from './source.ts';
 import type { View } from './view.ts';
-import { duration, shortState } from './words.ts';
+import { duration, eventName, shortState } from './words.ts';
 
 export class Control {
   private readonly view: View;
@@ -64,11 +65,11 @@ export class Control {
     need<HTMLButtonElement>('go-on').disabled = held === null;
     this.bar.classList.toggle('is-held', held !== null);
     const since = held && duration(Date.now() - this.view.clockOffset - held.since);
-    const where = held?.before ? `before ${shortState(held.before)}` : 'by hand';
-    const waiting = held && held.waiting.length > 0 ? `, waiting: ${held.waiting.join(', ')}` : '';
-    const points = breakpoints.length > 0 ? `${breakpoints.length} breakpoints` : 'no breakpoint';
-    const text = held ? `Held ${where} for ${since}${waiting}` : `Runs, ${points}`;
-    if (this.state.textContent !== text) this.state.textContent = text;
+    const [what, more] = held
+      ? [`Held ${whereOf(held)}`, ` for ${since}${waitingOf(held)}`]
+      : [isBusy(run) ? 'Runs' : 'Nothing runs', `, ${pointsOf(breakpoints)}`];
+    if (this.state.textContent !== what + more) this.state.replaceChildren(el('b', what), more);
+    need<HTMLButtonElement>('abort').disabled = this.view.current?.entry.status !== 'active';
     this.fillStates();
   }
 
@@ -120,6 +121,22 @@ export class Control {
     const isDone = await this.do({ do: 'send', instance, event: { ...fields, type } });
     if (isDone) need<HTMLDialogElement>('send').close();
   }
+}
+
+const isBusy = (run: Run) =>
+  [...run.instances.values()].some(({ entry }) => entry.status === 'active');
+const whereOf = ({ before }: Held) =>
+  before === null ? 'by hand' : `before ${shortState(before)}`;
+/** What is heard next and where it leads; what waits behind it is counted. */
+function waitingOf({ waiting: [first, ...others], next }: Held): string {
+  if (first === undefined) return ', nothing waits yet';
+  const to = next && next.to.length > 0 ? ` → ${next.to.map(shortState).join(', ')}` : '';
+  const more = others.length > 0 ? `, and ${others.length} more behind it` : '';
+  return `; next: ${eventName(first)}${to}${more}`;
+}
+function pointsOf({ length }: readonly string[]): string {
+  if (length === 0) return 'no breakpoint';
+  return length === 1 ? 'one breakpoint' : `${length} breakpoints`;
 }
 
 function fieldsOf(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -20,6 +20,7 @@ export class ConversationTab implements Tab {
   private readonly view: View;
   private readonly source: () => Source;
   private readonly made = new Map<number, HTMLElement>();
+  private readonly tools = new Map<string, string>();
   private shownMax = PAGE;
   private key = '';
   private whose = '';
@@ -53,6 +54,7 @@ export class ConversationTab implements Tab {
       this.element.replaceChildren(nothing('Nothing has been said yet.'));
       return;
     }
+    this.noteTools(all);
     const shown = all.filter(isWorthALine).slice(-this.shownMax);
     const retracted = new Set(
       all.flatMap(({ effect, affects }) => (effect === 'retracts' ? affects : [])),
@@ -74,6 +76,13 @@ export class ConversationTab implements Tab {
     if (wasAtEnd || !view.isLive) this.element.scrollTop = this.element.scrollHeight;
   }
 
+  /** A result does not say which tool it is of: its call does. */
+  private noteTools(messages: readonly MessageEntry[]): void {
+    for (const { blocks } of messages)
+      for (const block of blocks)
+        if (block.type === 'tool_use') this.tools.set(block.id, block.name);
+  }
+
   private earlier(left: number): HTMLElement {
     if (left === 0) return el('div');
     return button('button.earlier', `${count(left)} earlier messages`, () => {
@@ -84,32 +93,43 @@ export class ConversationTab implements Tab {
 
   private rowOf(message: MessageEntry): HTMLElement {
     if (message.effect !== 'says') return this.mark(message);
+    const tools = message.blocks.flatMap((block) =>
+      block.type === 'tool_result' ? (this.tools.get(block.toolUseId) ?? []) : [],
+    );
     const who = el(
       'div.who',
-      el('span.speaker', speakerNames[message.speaker]),
+      el('span.speaker', [speakerNames[message.speaker], ...tools].join(' · ')),
       el('span.dim', clock(message.at)),
+      this.linkTo(message),
     );
-    const row = el(`article.message.from-${message.speaker}`, who, ...this.bodyOf(message));
-    return this.linked(row, message);
+    return el(`article.message.from-${message.speaker}`, who, ...this.bodyOf(message));
   }
 
   /** A line across: something happened to the conversation. */
   private mark(message: MessageEntry): HTMLElement {
-    const row = el(
+    const gist = message.gist.replace(/^transition: /, '');
+    return el(
       `div.mark.is-${message.effect}`,
       el('span.mark-name', effectNames[message.effect]),
-      message.gist !== effectNames[message.effect] && el('span.mark-text', message.gist),
+      gist !== effectNames[message.effect] && el('span.mark-text', gist),
+      this.linkTo(message),
     );
-    return this.linked(row, message);
   }
 
   /** A click leads to the step that said it. */
-  private linked(row: HTMLElement, message: MessageEntry): HTMLElement {
+  private linkTo(message: MessageEntry): HTMLElement {
     const go = button('button.to-step', 'step', () => this.goTo(message));
-    row.append(
-      set(go, { title: 'Show the step that said it', 'aria-label': 'Show the step that said it' }),
-    );
-    return row;
+    return set(go, {
+      title: 'Show the step that said it',
+      'aria-label': 'Show the step that said it',
+    });
+  }
+
+  /** The agent that works, or has worked, for a call. */
+  private agentLink(toolUseId: string): HTMLElement | undefined {
+    const { run } = this.view;
+    const agent = [...run.instances.values()].find(({ entry }) => entry.toolUseId === toolUseId);
+    return agent && button('button.link', 'open the agent', () => this.view.pick(agent.id));
   }
 
   private goTo(message: MessageEntry): void {
@@ -121,7 +141,9 @@ export class ConversationTab implements Tab {
 
   private bodyOf(message: MessageEntry): readonly Node[] {
     const blocks =
-      message.blocks.length > 0 ? message.blocks.map(blockOf) : [el('div.text', message.gist)];
+      message.blocks.length > 0
+        ? message.blocks.map((block) => blockOf(block, (id) => this.agentLink(id)))
+        : [el('div.text', message.gist)];
     if (!message.isCut) return blocks;
     const whole = lazyDetails('the whole message', (host) =>
       host.append(treeOf((path) => this.source().message(message.seq, path))),
@@ -148,7 +170,10 @@ const isWorthALine = ({ effect, gist, subtype }: MessageEntry) =>
 const isAtEnd = ({ scrollTop, clientHeight, scrollHeight }: HTMLElement) =>
   scrollTop + clientHeight >= scrollHeight - 40;
 
-function blockOf(block: MessageBlock): HTMLElement {
+function blockOf(
+  block: MessageBlock,
+  agentLink: (toolUseId: string) => HTMLElement | undefined,
+): HTMLElement {
   switch (block.type) {
     case 'text':
       return textOf(block.text, block.length, 'div.text');
@@ -163,6 +188,7 @@ function blockOf(block: MessageBlock): HTMLElement {
         'div.call',
         el('span.block-name', 'calls'),
         el('b', block.name),
+        agentLink(block.id),
         el('div.mono.call-input', lineOf(block.input)),
       );
     case 'tool_result': {

@@ -111,16 +111,28 @@ export class EventsTab implements Tab {
     const name = eventName(step.event);
     const row = el(
       `div.row.event-row`,
-      el('span.number', count(step.n)),
+      el('span.number', count(step.n + 1)),
       el(isInternal(step.event) ? 'span.event-name.dim' : 'span.event-name', name),
       ...reasons.map(({ reason, kind, why }) => reasonTag(reason, kind, why)),
-      el('span.where', step.to.map(shortState).join(', ') || step.status),
+      el('span.where', ...whereOf(step)),
       el('span.when', before ? `+${duration(step.at - before.at)}` : ''),
     );
     row.classList.toggle('is-selected', isSelected);
     row.addEventListener('click', () => this.view.go(place));
-    return set(row, { 'aria-selected': String(isSelected) });
+    const title = [name, step.to.map(shortState).join(', ')].join(' → ');
+    return set(row, { title, 'aria-selected': String(isSelected) });
   }
+}
+
+/** In a narrow list the names of leaves are enough; their parents are on the chart. */
+function whereOf({ to, status }: Step): readonly (Node | string)[] {
+  if (to.length === 0) return [status];
+  return to.flatMap((id, i) => {
+    const name = shortState(id);
+    const at = name.lastIndexOf('.') + 1;
+    const comma = i > 0 ? [', '] : [];
+    return [...comma, el('span.where-parent', name.slice(0, at)), name.slice(at)];
+  });
 }
 
 function isOf(step: Step, facet: Facet): boolean {

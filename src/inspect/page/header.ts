@@ -24,12 +24,15 @@ export class Header {
     });
     view.onPaint((parts) => {
       if (parts.has('header')) this.paint();
+      if (parts.has('header') || parts.has('control')) this.paintStatus();
     });
   }
 
-  tell(text: string, kind: 'good' | 'bad' | 'calm'): void {
+  private paintStatus(): void {
+    const [text, kind, title] = statusOf(this.view);
     if (this.status.textContent !== text) this.status.textContent = text;
     this.status.className = `status is-${kind}`;
+    this.status.title = title;
   }
 
   private paint(): void {
@@ -53,11 +56,14 @@ export class Header {
   }
 
   private paintOptions(): void {
+    const openMark = this.view.run.ended === undefined ? '●' : 'not ended';
     const rows = this.view.run.instanceTree().map(({ run: { id, entry }, depth }, place) => {
-      const state = entry.status === 'active' ? '●' : (entry.reason ?? entry.status);
+      const isOpen = entry.status === 'active';
+      const state = isOpen ? openMark : (entry.reason ?? entry.status);
       const mark = entry.role === 'agent' ? '↳ ' : '';
-      const text = `${'\u2003'.repeat(depth)}${mark}${entry.title || `run ${place + 1}`} · ${state}`;
-      return [id, text.length > 90 ? `${text.slice(0, 89)}…` : text] as const;
+      // how it ended must not be what is cut off
+      const title = cut(entry.title || `run ${place + 1}`, TITLE_LETTERS);
+      return [id, `${'\u2003'.repeat(depth)}${mark}${title} · ${state}`] as const;
     });
     const key = JSON.stringify([rows, this.view.instance]);
     if (key === this.options) return;
@@ -72,6 +78,29 @@ export class Header {
     );
     this.select.hidden = rows.length === 0;
   }
+}
+
+const TITLE_LETTERS = 46;
+const cut = (text: string, letters: number) =>
+  text.length > letters ? `${text.slice(0, letters - 1).trimEnd()}…` : text;
+
+type Status = readonly [text: string, kind: 'good' | 'bad' | 'calm' | 'held', title: string];
+/** Whether there is somebody who runs, and does he. */
+function statusOf({ connection, run }: View): Status {
+  switch (connection) {
+    case 'connecting':
+      return ['connecting…', 'calm', 'The page asks the process that is looked at.'];
+    case 'lost':
+      return ['reconnecting…', 'bad', 'The process does not answer: it may have ended.'];
+    case 'ended':
+      return [run.ended ?? 'ended', 'calm', 'Nothing more will come. All of it can be looked at.'];
+    case 'connected':
+      break;
+  }
+  if (run.control.held) return ['held', 'held', 'It waits for Step or Go on.'];
+  const isRunning = [...run.instances.values()].some(({ entry }) => entry.status === 'active');
+  if (isRunning) return ['running', 'good', 'It runs.'];
+  return ['idle', 'good', 'Nothing runs now. What comes next appears here.'];
 }
 
 /** `light`, `dark`, or what the system says. Kept where the browser allows it. */

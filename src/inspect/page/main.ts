@@ -7,6 +7,7 @@ import { el, need, set } from './dom.ts';
 import { EventsTab } from './events-tab.ts';
 import { Header, startSplitter, startTheme } from './header.ts';
 import { startKeys } from './keys.ts';
+import { Notice } from './notice.ts';
 import { ReasonsTab } from './reasons-tab.ts';
 import { RequestsTab } from './requests-tab.ts';
 import { Run } from './run.ts';
@@ -21,7 +22,8 @@ const embedded = document.getElementById('recording');
 const view = new View(new Run());
 let source: Source = new LiveSource();
 
-const header = new Header(view);
+new Header(view);
+const notice = new Notice();
 const control = new Control(view, () => source);
 const chartView = new ChartView(view, (state) => control.toggle(state));
 new Timeline(view);
@@ -37,7 +39,7 @@ const tabs: Readonly<Record<TabName, Tab>> = {
 };
 const titles: Readonly<Record<TabName, string>> = {
   step: 'Step',
-  conversation: 'Conversation',
+  conversation: 'Messages',
   requests: 'Requests',
   events: 'Events',
   reasons: 'Reasons',
@@ -89,8 +91,9 @@ const listener: Listener = {
   hello(hello) {
     view.clockOffset = Date.now() - hello.now;
     view.run.begin(hello);
-    for (const one of view.run.instances.values()) void loadChart(one.entry.chart);
-    for (const sentence of hello.unknown) say(sentence);
+    for (const key of hello.charts) void loadChart(key);
+    if (hello.unknown.length > 0)
+      notice.say(`Not known of this run: ${hello.unknown.join(' · ')}.`);
     view.touchAll();
   },
   batch(batch) {
@@ -111,12 +114,12 @@ const listener: Listener = {
     view.touch('control', 'chart');
   },
   status(status, text) {
-    if (status === 'connected') header.tell('live', 'good');
-    else if (status === 'lost') header.tell('reconnecting…', 'bad');
-    else {
-      view.run.ended = text ?? 'the run has ended';
-      header.tell(text ?? 'ended', 'calm');
-    }
+    const wasLost = view.connection === 'lost';
+    view.connection = status;
+    if (status === 'ended') view.run.ended = text ?? 'ended';
+    if (status === 'lost') notice.lost();
+    else if (wasLost) notice.close();
+    if (status === 'connected') for (const key of [...view.missingCharts]) void loadChart(key);
     view.touchAll();
   },
 };
@@ -127,10 +130,14 @@ async function loadChart(key: string | null): Promise<void> {
   asked.add(key);
   const from = source;
   const answer = await from.chart(key);
-  if (answer === undefined || from !== source) {
+  if (from !== source) return;
+  if (answer === undefined) {
     asked.delete(key);
+    view.missingCharts.add(key);
+    view.touch('chart');
     return;
   }
+  view.missingCharts.delete(key);
   view.charts.set(key, { chart: answer.chart, svg: answer.svg, why: answer.why });
   view.touchAll();
 }
@@ -147,14 +154,17 @@ async function loadCoverage(): Promise<void> {
 function openSource(next: Source): void {
   source.close();
   source = next;
+  notice.close();
+  view.missingCharts.clear();
+  view.run = new Run();
   asked.clear();
   view.charts.clear();
   view.coverage.clear();
-  view.run = new Run();
   view.instance = undefined;
   view.cursor = -1;
   view.isLive = next.kind === 'live';
-  need('export').hidden = next.kind === 'recording';
+  // a recording is a file already
+  for (const id of ['export-jsonl', 'export-html']) need(id).hidden = next.kind === 'recording';
   next.open(listener);
   if (next.kind === 'recording') {
     const first = [...view.run.instances.keys()][0];
@@ -170,6 +180,26 @@ function openRecording(text: string): void {
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** The menu closes when something in it, or anything else, is clicked. */
+function startFile(): void {
+  const menu = need<HTMLDetailsElement>('export');
+  const input = need<HTMLInputElement>('open-file');
+  need('open').addEventListener('click', () => input.click());
+  input.addEventListener('change', () => {
+    const [file] = input.files ?? [];
+    if (file) void file.text().then(openRecording);
+    input.value = '';
+  });
+  addEventListener('click', ({ target }) => {
+    if (!(target as Element).closest('#export > summary')) menu.open = false;
+  });
+  menu.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape') return;
+    menu.open = false;
+    menu.querySelector('summary')?.focus();
+  });
 }
 
 /** A recording that is dropped on the page is opened in place: nothing needs to run for it. */
@@ -205,6 +235,7 @@ startKeys(view, {
     if (name) view.show(name);
   },
 });
+startFile();
 startDrop();
 view.onPaint((parts) => {
   if (parts.has('tab') || parts.has('header')) paintTabs();

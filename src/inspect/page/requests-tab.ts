@@ -78,7 +78,7 @@ export class RequestsTab implements Tab {
       tile(usd(sum((answer) => answer.usd ?? 0)), 'cost'),
       tile(short(prompt), 'tokens in'),
       tile(short(sum(({ usage }) => usage.output)), 'tokens out'),
-      tile(hit, 'from the cache'),
+      tile(hit, 'from cache'),
     );
   }
 
@@ -123,7 +123,7 @@ export class RequestsTab implements Tab {
   private fill(host: HTMLElement, request: RequestEntry, answer: AnswerEntry | undefined): void {
     const rows: [string, string][] = [
       ['model', request.model],
-      ['for', `${request.querySource}, the ${count(request.number)}. request`],
+      ['for', `${request.querySource}, request ${count(request.number)}`],
       ['asks with', `${count(request.messages)} messages, ${count(request.tools)} tools`],
       ['answer at most', `${count(request.maxTokens)} tokens`],
     ];

@@ -1,12 +1,20 @@
 /** One step: what it changed first, then why it was taken, then all that was known. */
 import type { Step } from '../protocol.ts';
-import { el, lazyDetails } from './dom.ts';
+import { button, el, lazyDetails } from './dom.ts';
 import { reasonsOf, reasonTag } from './reason-tag.ts';
+import type { InstanceRun } from './run.ts';
 import type { Source } from './source.ts';
 import { facts, heading, nothing, type Tab } from './tab.ts';
 import { diffOf, treeOf } from './values.ts';
 import type { View } from './view.ts';
 import { clock, count, duration, eventName, shortState } from './words.ts';
+
+/** Without its chart an edge is known by its id alone: `source|event|index`. */
+function wordsOfId(id: string): readonly Node[] {
+  const [source = id, event = ''] = id.split('|');
+  const heard = event === '' ? 'always' : eventName(event);
+  return [el('div', shortState(source)), el('div.dim', heard)];
+}
 
 export class StepTab implements Tab {
   readonly element = el('div.panel-body');
@@ -70,12 +78,21 @@ export class StepTab implements Tab {
       ['state', from === to ? el('span', to) : el('span', from, el('span.arrow', ' → '), to)],
       ['time', el('span.mono', clock(step.at), el('span.dim', since ?? ''))],
     ];
+    const { current } = this.view;
+    if (current?.entry.role === 'agent') rows.unshift(['agent of', this.callerOf(current)]);
     if (step.iteration !== undefined) rows.push(['iteration', count(step.iteration)]);
     if (step.status !== 'active') rows.push(['status', step.status]);
     const sentences = reasons.map(({ reason, kind, why }) =>
       el(`p.why.${kind}`, reasonTag(reason, kind), el('span', why ?? '')),
     );
-    return el('section.step-head', heading(`Step ${count(step.n)}`), ...sentences, facts(rows));
+    return el('section.step-head', heading(`Step ${count(step.n + 1)}`), ...sentences, facts(rows));
+  }
+
+  /** Leads to the turn that an agent works for. */
+  private callerOf({ entry }: InstanceRun): Node | string {
+    const caller = entry.parent === null ? undefined : this.view.run.instances.get(entry.parent);
+    if (caller === undefined) return 'a turn that is not kept';
+    return button('button.link', caller.entry.title, () => this.view.pick(caller.id));
   }
 
   /** Each edge with the fact that opened it and what was done on it. */
@@ -84,7 +101,7 @@ export class StepTab implements Tab {
     const chart = this.view.chart?.chart;
     const rows = step.edges.map(({ id, reason }) => {
       const edge = chart?.edges.find((one) => one.id === id);
-      if (edge === undefined) return el('li', id);
+      if (edge === undefined) return el('li', ...wordsOfId(id));
       const to = edge.targetless ? 'stays' : shortState(edge.target);
       const heard = edge.event === '' ? 'always' : eventName(edge.event);
       return el(

@@ -1,6 +1,6 @@
 /** The whole run as a band: colours are the states of the root, ticks are reasons. Drag to scrub. */
 
-import { need, set } from './dom.ts';
+import { el, need, set } from './dom.ts';
 import { reasonsOf } from './reason-tag.ts';
 import type { View } from './view.ts';
 import { clock, count, eventName, shortState } from './words.ts';
@@ -8,10 +8,28 @@ import { clock, count, eventName, shortState } from './words.ts';
 const SIDE = 14;
 const BAND = { top: 18, height: 18 };
 
+const phaseNames = Array.from({ length: 8 }, (_, i) => `--phase-${i}`);
+const colourNames = ['--line', '--continue', '--terminal', '--hot-line', ...phaseNames];
+
+/** A canvas knows no variables of the style sheet: elements that nobody sees say what they are now. */
+const samplesOf = (canvas: HTMLCanvasElement): ReadonlyMap<string, HTMLElement> =>
+  new Map(
+    colourNames.map((name) => {
+      const sample = el('span');
+      sample.style.color = `var(${name})`;
+      canvas.append(sample);
+      return [name, sample];
+    }),
+  );
+const readColours = (samples: ReadonlyMap<string, HTMLElement>): ReadonlyMap<string, string> =>
+  new Map([...samples].map(([name, sample]) => [name, getComputedStyle(sample).color]));
+
 export class Timeline {
   private readonly view: View;
   private readonly canvas = need<HTMLCanvasElement>('timeline');
   private readonly legend = need('phases');
+  private readonly samples = samplesOf(this.canvas);
+  private palette: ReadonlyMap<string, string> = new Map();
 
   constructor(view: View) {
     this.view = view;
@@ -40,7 +58,11 @@ export class Timeline {
   }
   private tell(event: PointerEvent): void {
     const step = this.view.steps[this.placeAt(event)];
-    const words = step && [`#${step.n}`, eventName(step.event), step.to.map(shortState).join(', ')];
+    const words = step && [
+      `#${step.n + 1}`,
+      eventName(step.event),
+      step.to.map(shortState).join(', '),
+    ];
     this.canvas.title =
       words && step ? [...words, step.reason, clock(step.at)].filter(Boolean).join(' · ') : '';
   }
@@ -64,8 +86,8 @@ export class Timeline {
     if (pen === null) return;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
-    const style = getComputedStyle(document.documentElement);
-    const colour = (name: string) => style.getPropertyValue(name);
+    const colour = (name: string) => this.palette.get(name) ?? '';
+    this.palette = readColours(this.samples);
     const phases = this.phases();
     this.paintLegend(phases);
     const room = width - SIDE * 2;
@@ -83,7 +105,7 @@ export class Timeline {
     }
     const isWide = room / steps.length > 5;
     const stride = Math.max(1, Math.floor(steps.length / room));
-    const colours = Array.from({ length: 8 }, (_, i) => colour(`--phase-${i}`));
+    const colours = phaseNames.map(colour);
     for (let place = 0; place < steps.length; place += stride) {
       const phase = phases.get(steps[place]?.on.find((id) => phases.has(id)) ?? '') ?? 0;
       pen.fillStyle = colours[phase] ?? '';

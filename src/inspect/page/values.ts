@@ -83,7 +83,12 @@ export function treeOf(fetch: Fetch, path: Path = []): HTMLElement {
 const noteOf = ({ fromStep, path }: Piece): readonly Node[] =>
   fromStep === undefined || path.length > 0
     ? []
-    : [el('p.missing', `As it was after step ${count(fromStep)}: not every context is recorded.`)];
+    : [
+        el(
+          'p.missing',
+          `As it was after step ${count(fromStep + 1)}: not every context is recorded.`,
+        ),
+      ];
 
 function nodeOf(value: Preview, path: Path, fetch: Fetch): Node {
   const parts = partsOf(value);
@@ -157,6 +162,9 @@ export function diffOf(ops: readonly DiffOp[], moreOps: number): HTMLElement {
   return el('div.changes', ...cards, more);
 }
 
+/** Of a value that begins: so many fields at once, the others folded. */
+const BEGIN_LINES = 8;
+
 function bodyOf(op: DiffOp): HTMLElement {
   const gone = (value: Preview) => el('div.gone', lineOf(value));
   const come = (value: Preview) => el('div.come', lineOf(value));
@@ -164,7 +172,14 @@ function bodyOf(op: DiffOp): HTMLElement {
     case 'init': {
       const parts = partsOf(op.to)?.items ?? [];
       const lines = parts.map(([key, value]) => el('div.come', `${key}: ${lineOf(value)}`));
-      return el('div.change-body', ...(lines.length > 0 ? lines : [come(op.to)]));
+      if (lines.length === 0) return el('div.change-body', come(op.to));
+      const rest = lines.slice(BEGIN_LINES);
+      const more =
+        rest.length > 0 &&
+        lazyDetails(el('span.dim', `${count(rest.length)} more fields`), (host) =>
+          host.append(...rest),
+        );
+      return el('div.change-body', ...lines.slice(0, BEGIN_LINES), more);
     }
     case 'add':
       return el('div.change-body', come(op.to));

@@ -35,6 +35,10 @@ export class View {
   tab: TabName = 'step';
   isCoveragePainted = false;
   readonly charts = new Map<string, LoadedChart>();
+  /** Charts that the server did not give: asked for again when it is back. */
+  readonly missingCharts = new Set<string>();
+  /** Of the server, or `recording`: nobody is connected to. */
+  connection: 'connecting' | 'connected' | 'lost' | 'ended' = 'connecting';
   readonly coverage = new Map<string, Coverage | null>();
   private readonly stale = new Set<Part>();
   private frame = 0;
@@ -77,8 +81,12 @@ export class View {
     return this.steps[this.cursor];
   }
   get chart(): LoadedChart | undefined {
-    const key = this.current?.entry.chart;
+    const key = this.chartKey;
     return key ? this.charts.get(key) : undefined;
+  }
+  /** Before anything runs: the chart of what will run, where that is known. */
+  get chartKey(): string | null | undefined {
+    return this.current ? this.current.entry.chart : this.run.hello?.charts[0];
   }
   /** Entries up to here are what has happened. A step's own words come after it. */
   get seq(): number {
