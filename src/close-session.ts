@@ -10,6 +10,7 @@ const LAST_WORD_MS = 1_000;
 const END_HOOKS_MS = 5_000;
 
 export async function closeSession(engine: EngineState): Promise<void> {
+  engine.isClosed = true;
   engine.interrupt();
   await engine.agents.close();
   await lastWord(engine);

@@ -62,8 +62,9 @@ function replay(engine: EngineState, message: SDKMessage): void {
   engine.history = engine.session.log.rewrite(replayed.messages, engine.history.tokens);
 }
 
-/** The past was cut here. */
+/** The past was cut here: that of the conversation, and not of an agent's own. */
 const isBoundary = (said: SDKMessage): boolean =>
   said.type === 'system' &&
+  !said.parent_tool_use_id &&
   (said.subtype === 'compact_boundary' ||
     (said.subtype === 'context_edit' && said.stage === 'snip'));

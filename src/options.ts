@@ -2,9 +2,9 @@
  * The only map from the option names of the official Agent SDK to the engine's configuration. The
  * CLI's flags and the library's `query()` both come through here.
  */
-import { realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { type AgentDefinition, mergedAgents } from '../services/agents/agent-definition.ts';
 import { HISTORY_SNIP } from '../services/features.ts';
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
@@ -39,6 +39,7 @@ import { nearMiss } from './near-miss.ts';
 import { permissionContext } from './permission-context.ts';
 import { type LoadedPlugin, loadPlugins, type Plugin } from './plugins.ts';
 import { QueryEngine } from './query-engine.ts';
+import { realFolder } from './real-folder.ts';
 import { openRequested } from './resume.ts';
 import { sandboxPolicy } from './sandbox-policy.ts';
 import { savePermissions } from './save-permissions.ts';
@@ -166,7 +167,13 @@ export async function engineFromOptions(
   const config = await configFromOptions(options, environment, machine);
   // Last of all: from here on a session may be held, and only the engine gives it up again.
   const { home, cwd, journal: store } = config;
-  return new QueryEngine({ ...config, ...(await openRequested(options, { home, cwd, store })) });
+  const opened = await openRequested(options, { home, cwd, store });
+  try {
+    return new QueryEngine({ ...config, ...opened });
+  } catch (error) {
+    await opened.resumed?.writer?.close(); // or the next try would find it in use by ourselves
+    throw error;
+  }
 }
 
 /** The same, one step before: for hosts that set what has no option (bounds, gates, services). */
@@ -354,8 +361,8 @@ function homeOf(environment: Environment): string {
 }
 
 function folderNamed(cwd: string): string {
-  const folder = resolve(cwd);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(folder);
+  const folder = realFolder(cwd);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
   throw new UsageError(`working folder ${folder} does not exist or is no folder`);
 }
 

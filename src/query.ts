@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { HISTORY_SNIP } from '../services/features.ts';
 import type { PermissionMode } from '../services/permissions/types.ts';
 import type { Prompt, QueryEngineConfig, SubmitOptions } from './config.ts';
+import { leavable } from './leavable.ts';
 import { engineFromOptions, type Options } from './options.ts';
 import { QueryEngine } from './query-engine.ts';
 import { replaySnip } from './snip-replay.ts';
@@ -17,6 +18,8 @@ export interface SDKUserPrompt {
 
 /** The messages, and what can be done while they come. */
 export interface Query extends AsyncGenerator<SDKMessage, void, unknown> {
+  /** Leaves, as `return` does: for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
   /** Ends the turn that runs with a result that says so. */
   interrupt(): Promise<void>;
   setModel(model?: string): Promise<void>;
@@ -25,7 +28,7 @@ export interface Query extends AsyncGenerator<SDKMessage, void, unknown> {
 
 /**
  * Asks, and yields everything that happens. One prompt, or many: each is a turn of one session.
- * Leaving the generator stops everything that was started for it.
+ * Leaving the generator stops everything that was started for it, also while a message is awaited.
  *
  * @example
  * for await (const message of query({ prompt: 'why does the test fail?' })) {
@@ -47,17 +50,11 @@ export function query(request: {
     return making;
   };
   const left = new AbortController();
-  const host = options.abortController?.signal;
-  const signal = host ? AbortSignal.any([host, left.signal]) : left.signal;
-  const finishFirst = options.finishInterrupted === true;
-  const messages = turns(engine, request.prompt, finishFirst, signal);
-  const leave = messages.return.bind(messages);
+  const messages = leavable(turns(engine, request.prompt, options, left.signal), () => {
+    left.abort(); // it may wait for the next prompt, for an engine that is being made, for a message
+    void making?.then((made) => made.interrupt()).catch(() => {});
+  });
   return Object.assign(messages, {
-    // Also while it waits for the next prompt: a generator alone would not hear of it.
-    return: (value: undefined) => {
-      left.abort();
-      return leave(value);
-    },
     interrupt: async () => (await engine()).interrupt(),
     setModel: async (model?: string) => (await engine()).setModel(model),
     setPermissionMode: async (mode: PermissionMode) => (await engine()).setPermissionMode(mode),
@@ -67,12 +64,14 @@ export function query(request: {
 async function* turns(
   make: () => Promise<QueryEngine>,
   prompt: string | AsyncIterable<SDKUserPrompt>,
-  finishFirst: boolean,
-  signal: AbortSignal,
+  { abortController, finishInterrupted = false }: Options,
+  left: AbortSignal,
 ): AsyncGenerator<SDKMessage, void, unknown> {
   const engine = await make();
+  const signal = abortController ? AbortSignal.any([abortController.signal, left]) : left;
   try {
-    if (finishFirst) yield* engine.finishInterrupted();
+    if (left.aborted) return; // while it was made: nothing is begun any more
+    if (finishInterrupted) yield* engine.finishInterrupted();
     for await (const one of promptsOf(prompt, signal)) {
       yield* engine.submitMessage(one.message.content, { uuid: one.uuid ?? randomUUID() });
     }
@@ -106,18 +105,23 @@ async function* promptsOf(
  * One question to an engine of its own, with everything given. The original design's `ask()`: it
  * brings along what the engine itself does not know, how a store follows a snip.
  */
-export async function* ask(
+export function ask(
   config: QueryEngineConfig,
   prompt: Prompt,
   options: SubmitOptions = {},
 ): AsyncGenerator<SDKMessage, void, unknown> {
-  const engine = new QueryEngine({
-    ...(HISTORY_SNIP ? { snipReplay: replaySnip } : {}),
-    ...config,
-  });
-  try {
-    yield* engine.submitMessage(prompt, options);
-  } finally {
-    await engine.close();
+  let engine: QueryEngine | undefined;
+  return leavable(answers(), () => engine?.interrupt());
+
+  async function* answers(): AsyncGenerator<SDKMessage, void, unknown> {
+    engine = new QueryEngine({
+      ...(HISTORY_SNIP ? { snipReplay: replaySnip } : {}),
+      ...config,
+    });
+    try {
+      yield* engine.submitMessage(prompt, options);
+    } finally {
+      await engine.close();
+    }
   }
 }

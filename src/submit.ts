@@ -2,7 +2,6 @@
  * From a prompt to its result: the thirteen steps of a turn in their order, and around them the
  * frame by which every turn ends with exactly one result.
  */
-import { randomUUID } from 'node:crypto';
 import type { LogMessage } from '../services/messages.ts';
 import type { CanUseTool } from '../services/permissions/types.ts';
 import { answerWithoutQuery } from './answer-without-query.ts';
@@ -10,6 +9,7 @@ import type { Prompt, SubmitOptions } from './config.ts';
 import type { EngineState } from './engine-state.ts';
 import { enterQuery } from './enter-query.ts';
 import { initMessage, loadSkills } from './init-message.ts';
+import { leavable } from './leavable.ts';
 import { takeUpQueued } from './left-behind.ts';
 import { handleOrphanedPermission } from './orphaned-permission.ts';
 import { type ProcessedInput, processUserInput } from './process-user-input.ts';
@@ -21,17 +21,36 @@ import { Turn } from './turn.ts';
 import type { SDKMessage } from './wire.ts';
 
 /**
- * One turn. Breaking out of the generator stops everything that runs for it.
+ * One turn. Leaving the generator stops everything that runs for it, also while a message is awaited.
  * @param prompt `undefined`: the turn that a dead process has left is ended.
- * @throws when a turn runs.
+ * @throws with the first message when a turn runs, and when the session is closed.
  */
-export async function* submit(
+export function submit(
   engine: EngineState,
   prompt: Prompt | undefined,
   options: SubmitOptions,
 ): AsyncGenerator<SDKMessage, void, unknown> {
-  if (engine.turn) throw new Error('a turn is running: use enqueue() for prompts beside it');
-  const turn = beginTurn(engine, options, prompt !== undefined);
+  let mine: Turn | undefined;
+  const begin = () => {
+    engine.mustBeOpen();
+    if (engine.turn) throw new Error('a turn is running: use enqueue() for prompts beside it');
+    mine = beginTurn(engine);
+    return mine;
+  };
+  return leavable(framed(engine, begin, prompt, options), () => {
+    // One that was never begun leaves the turn alone that runs.
+    if (mine && engine.turn === mine) engine.interrupt();
+  });
+}
+
+/** The turn, with its one result on every ending. */
+async function* framed(
+  engine: EngineState,
+  begin: () => Turn,
+  prompt: Prompt | undefined,
+  options: SubmitOptions,
+): AsyncGenerator<SDKMessage, void, unknown> {
+  const turn = begin();
   try {
     yield* seen(engine, steps(engine, turn, prompt, options));
   } catch (error) {
@@ -70,6 +89,7 @@ async function* steps(
   prompt: Prompt | undefined,
   options: SubmitOptions,
 ): AsyncGenerator<SDKMessage, void, unknown> {
+  if (prompt !== undefined) turn.promptUuids.push(options.uuid ?? engine.session.uuid());
   const canUseTool = wrapCanUseTool(engine);
   const model = resolveModel(engine);
   const { notices, left } = await makeReady(engine, turn);
@@ -103,7 +123,7 @@ function* catchUp(
 // ── the thirteen steps: the short ones here, each of the others in a room of its own ──
 
 /** 1. What this turn starts with. The working folder is a value of the configuration. */
-function beginTurn(engine: EngineState, { uuid }: SubmitOptions, hasPrompt: boolean): Turn {
+function beginTurn(engine: EngineState): Turn {
   // A controller for each turn: the host's ends whichever runs, and is never used up by ours.
   engine.abortController = new AbortController();
   const host = engine.config.abortController?.signal;
@@ -111,7 +131,6 @@ function beginTurn(engine: EngineState, { uuid }: SubmitOptions, hasPrompt: bool
   host?.addEventListener('abort', engine.onHostAbort); // for this turn: a host may have many engines
   engine.discoveredSkillNames.clear();
   const turn = new Turn(engine.totalUsage.snapshot());
-  if (hasPrompt) turn.promptUuids.push(uuid ?? randomUUID());
   engine.turn = turn;
   engine.session.onDiskFailure = (error) => failTurn(engine, turn, error);
   return turn;

@@ -200,7 +200,7 @@ function makeCommand(): Command {
   add('--plugin-dir-no-mcp <folders...>', 'the same without their servers of tools', textList);
   add('--mcp-config <files-or-json...>', 'servers of tools', textList);
   add('--max-turns <count>', 'bound of model calls that continue the work', wholeNumber);
-  add('--max-budget-usd <amount>', 'bound of what a turn may cost', positiveNumber);
+  add('--max-budget-usd <amount>', 'bound of what this process may cost', positiveNumber);
   add('--task-budget <tokens>', 'tokens that the model is told it may spend', wholeNumber);
   add('--json-schema <schema>', 'shape of the answer', jsonObject);
   choose('--thinking <mode>', 'adaptive | disabled', ['adaptive', 'disabled']);

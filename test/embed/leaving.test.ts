@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { engineFromOptions, type Options, query, type SDKMessage } from 'escapement';
-import { callTool, createScriptedServer, type Script, say } from 'escapement/testing';
+import { callTool, createScriptedServer, type Script, say, silent } from 'escapement/testing';
 import { afterEach, expect, test } from 'vitest';
 
 const cleanups: (() => Promise<void> | void)[] = [];
@@ -97,6 +97,70 @@ test('a query whose prompts never come can be left', async () => {
   const messages = query({ prompt: prompts(), options, environment });
   for await (const message of messages) if (message.type === 'result') break;
   expect(await messages.next()).toEqual({ done: true, value: undefined });
+});
+
+/** Waits for a message that never comes: the model is silent. */
+async function atSilence(
+  messages: AsyncIterator<SDKMessage>,
+  server: Awaited<ReturnType<typeof place>>['server'],
+): Promise<Promise<IteratorResult<SDKMessage>>[]> {
+  const silence = server.until((entry) => entry.type === 'reply' && entry.verdict === 'silence');
+  const pending: Promise<IteratorResult<SDKMessage>>[] = [];
+  // More than the turn says before its request: the last of them wait for the model.
+  for (let asked = 0; asked < 8; asked += 1) pending.push(messages.next());
+  for (const one of pending) one.catch(() => {});
+  await silence;
+  return pending;
+}
+
+const ways = {
+  return: (messages: ReturnType<typeof query>) => messages.return(undefined),
+  throw: (messages: ReturnType<typeof query>) =>
+    messages.throw(new Error('enough')).catch((error: Error) => error.message),
+  'Symbol.asyncDispose': (messages: ReturnType<typeof query>) => messages[Symbol.asyncDispose](),
+};
+test.each(Object.entries(ways))('%s of a query that waits for the model', async (_, leave) => {
+  const { server, options, environment } = await place({ replies: [silent(), say('free again')] });
+  const sessionId = 'left-in-silence';
+  const messages = query({ prompt: 'go', options: { ...options, sessionId }, environment });
+  const pending = await atSilence(messages, server);
+  await leave(messages);
+  await Promise.all(pending);
+  expect(await messages.next()).toEqual({ done: true, value: undefined });
+  // The session was given up with it, its result is in the file, and its prompt is answered.
+  const engine = await engineFromOptions({ ...options, resume: sessionId }, environment);
+  cleanups.push(() => engine.close());
+  expect(engine.interrupted).toBeUndefined();
+});
+
+test('a turn of an engine is left while it waits for the model; another one can begin', async () => {
+  const { server, options, environment } = await place({ replies: [silent(), say('second')] });
+  const engine = await engineFromOptions(options, environment);
+  cleanups.push(() => engine.close());
+  const turn = engine.submitMessage('first');
+  const pending = await atSilence(turn, server);
+  await turn.return(undefined);
+  await Promise.all(pending);
+  const results: SDKMessage[] = [];
+  for await (const message of engine.submitMessage('again')) {
+    if (message.type === 'result') results.push(message);
+  }
+  expect(results).toMatchObject([{ terminal_reason: 'completed', result: 'second' }]);
+});
+
+test('a turn that never began is left, and the one that runs goes on', async () => {
+  const { options, environment } = await place({
+    replies: [callTool('Bash', { command: 'echo a' }), say('to the end')],
+  });
+  const engine = await engineFromOptions(options, environment);
+  cleanups.push(() => engine.close());
+  const unused = engine.submitMessage('never asked');
+  const reasons: string[] = [];
+  for await (const message of engine.submitMessage('first')) {
+    if (message.type === 'assistant') await unused.return(undefined);
+    if (message.type === 'result') reasons.push(message.terminal_reason);
+  }
+  expect(reasons).toEqual(['completed']);
 });
 
 test('a budget that could not be held, and a schema that is none, are refused at once', async () => {

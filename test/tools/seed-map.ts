@@ -117,7 +117,7 @@ export function declaredState(): readonly string[] {
 /** Functions that are steps, in the order in which a turn calls them. */
 export function calledSteps(): readonly string[] {
   const source = read('src/submit.ts');
-  const begin = source.indexOf('function* submit(');
+  const begin = source.indexOf('function submit(');
   const body = source.slice(begin, source.indexOf('── the thirteen steps', begin));
   const called = [...body.matchAll(/\b(\w+)\(/g)].map(([, name = '']) => name);
   const inOrder = called.filter((name, at) => name in steps && called.indexOf(name) === at);

@@ -4,6 +4,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -100,6 +101,18 @@ describe('going on with a session', () => {
     );
     // A refused resume gives the session up again.
     await place.run({ script: { replies: [say('b')] }, options: { resume: sessionId } });
+  });
+
+  it('an engine that could not be made gives the session up again', async () => {
+    const { sessionId } = await place.run({ script: { replies: [say('a')] } });
+    const wrong = { resume: sessionId, hooks: { Nope: [{ hooks: [] }] } as never };
+    const made = place.run({ script: { replies: [] }, options: wrong });
+    await expect(made).rejects.toThrow(/hooks.Nope is no event/);
+    const again = await place.run({
+      script: { replies: [say('b')] },
+      options: { resume: sessionId },
+    });
+    expect(again.last.result).toBe('b');
   });
 
   it('TRN-06: one process at a time; beside it only a fork', async () => {
@@ -492,6 +505,26 @@ describe('the list of sessions', () => {
     await expect(exportSession(first.sessionId, where)).rejects.toThrow(UsageError);
     await expect(renameSession('../x', 'y', where)).rejects.toThrow(UsageError);
     await expect(deleteSession('../x', where)).rejects.toThrow(UsageError);
+  });
+
+  it('a folder has one name, whatever way leads there, and keeps it when it is gone', async () => {
+    const link = join(place.home, 'link');
+    symlinkSync(place.cwd, link);
+    const { sessionId } = await place.run({ script: { replies: [say('a')] } });
+    const where = { cwd: link, home: place.home };
+    const ids = async () => (await listSessions(where)).map((one) => one.sessionId);
+    expect(await ids()).toEqual([sessionId]);
+    await renameSession(sessionId, 'By another way', where);
+    const info = await getSessionInfo(sessionId, where);
+    expect(info?.title).toBe('By another way');
+    expect(await exportSession(sessionId, where)).toContain('do it');
+    const gone = { ...where, cwd: join(link, 'gone') };
+    mkdirSync(gone.cwd);
+    const inGone = await place.run({ script: { replies: [say('b')] }, options: { cwd: gone.cwd } });
+    rmSync(gone.cwd, { recursive: true });
+    expect((await listSessions(gone)).map((one) => one.sessionId)).toEqual([inGone.sessionId]);
+    expect(await deleteSession(sessionId, where)).toBe(true);
+    expect(await ids()).toEqual([]);
   });
 
   it('old results and versions go after 30 days, transcripts stay', async () => {
