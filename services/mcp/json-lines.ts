@@ -1,12 +1,15 @@
 /** Messages out of a stream of bytes, one JSON object a line, whatever else a server prints. */
 
 /** Larger than any result that is of use; a server that never ends its line must not fill memory. */
-const LINE_BYTES_MAX = 64 << 20;
+export const LINE_BYTES_MAX = 64 << 20;
 /** Of a line that is no message, for whoever looks for the fault. */
 const NOISE_CHARS_MAX = 200;
+/** Of a line that is too long: its begin and its end, where the id of an answer stands. */
+const EDGE_BYTES = 200;
 const NEWLINE = 0x0a;
 
 export interface JsonLinesOptions {
+  /** An answer that is too long comes as an error under its id: somebody waits for it. */
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void;
   /** A line that is no JSON-RPC message (a log line, garbage), cut. */
   readonly onNoise: (line: string) => void;
@@ -18,14 +21,17 @@ export function createJsonLines(options: JsonLinesOptions): (bytes: Uint8Array) 
   const { onNoise, lineBytesMax = LINE_BYTES_MAX } = options;
   let parts: Uint8Array[] = [];
   let size = 0;
-  let isTooLong = false;
+  /** Begin and end of a line that is too long. */
+  let edges: { readonly begin: string; end: Buffer } | undefined;
 
   const add = (bytes: Uint8Array) => {
-    if (isTooLong) return;
     size += bytes.length;
-    if (size > lineBytesMax) {
+    if (edges) {
+      edges.end = lastOf([edges.end, bytes]);
+    } else if (size > lineBytesMax) {
       onNoise(`a line of more than ${lineBytesMax} bytes was dropped`);
-      isTooLong = true;
+      const whole = [...parts, bytes];
+      edges = { begin: firstOf(whole), end: lastOf(whole) };
       parts = [];
     } else {
       parts.push(bytes);
@@ -33,10 +39,12 @@ export function createJsonLines(options: JsonLinesOptions): (bytes: Uint8Array) 
   };
   const endLine = () => {
     // Decoded as a whole: a character may be cut between two chunks.
-    if (!isTooLong) hear(Buffer.concat(parts).toString('utf8').trim(), options);
+    if (!edges) hear(Buffer.concat(parts).toString('utf8').trim(), options);
+    const id = edges && idOf(edges.begin, edges.end.toString('latin1'));
+    if (id !== undefined) options.onMessage(tooLong(id, size, lineBytesMax));
     parts = [];
     size = 0;
-    isTooLong = false;
+    edges = undefined;
   };
 
   return (bytes) => {
@@ -49,6 +57,34 @@ export function createJsonLines(options: JsonLinesOptions): (bytes: Uint8Array) 
     if (from < bytes.length) add(bytes.subarray(from));
   };
 }
+
+function firstOf(parts: readonly Uint8Array[]): string {
+  const [first, second = Buffer.of()] = parts;
+  const begin = Buffer.concat([first ?? second, second]).subarray(0, EDGE_BYTES);
+  return begin.toString('latin1');
+}
+
+const lastOf = (parts: readonly Uint8Array[]): Buffer => {
+  const ends = parts.slice(-EDGE_BYTES).map((part) => part.subarray(-EDGE_BYTES));
+  return Buffer.from(Buffer.concat(ends).subarray(-EDGE_BYTES));
+};
+
+/** Of an answer, whichever end its id stands at: SDKs differ. A question of a server has none here. */
+function idOf(begin: string, end: string): number | undefined {
+  if (/^\s*\{[^{[]*"method"/.test(begin)) return undefined;
+  const found =
+    /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)\s*,/.exec(begin) ??
+    /,\s*"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(end);
+  return found ? Number(found[1]) : undefined;
+}
+
+const tooLong = (id: number, bytes: number, bytesMax: number) => ({
+  ...{ jsonrpc: '2.0', id },
+  error: {
+    code: -32_000,
+    message: `the answer has ${bytes} bytes, and more than ${bytesMax} are not taken: ask for less`,
+  },
+});
 
 function hear(line: string, { onMessage, onNoise }: JsonLinesOptions): void {
   if (line === '') return;

@@ -1,16 +1,25 @@
 /** What a server answers to `tools/call`, as the output of a tool. */
-import { writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../make-folder.ts';
 import type { ToolResultContent } from '../messages.ts';
+import { clipEnd } from '../tools/process/clip.ts';
+import { amount } from '../tools/text/amounts.ts';
 import type { ToolContext, ToolOutput } from '../tools/tool.ts';
 
 /** The API's limit for an image, in characters of base64. */
 const IMAGE_CHARS_MAX = 5_242_880;
 /** With more images in a request the API demands smaller ones. */
 const IMAGES_MAX = 20;
-/** A server may send anything; above this a text is cut here already. */
-const TEXT_CHARS_MAX = 10_000_000;
+/**
+ * Of all texts together. What is merely long is moved to a file later; more than this would be cut
+ * before it gets there, so a text that does not fit goes to a file of its own here, whole.
+ */
+const TEXT_CHARS_MAX = 8_000_000;
+/** Of a text in a file: enough to see what it is. */
+const PREVIEW_CHARS = 2_000;
+/** Written at a time, so that no second copy of a huge text is made. */
+const SLICE_CHARS = 1 << 20;
 
 type Json = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Json =>
@@ -27,13 +36,17 @@ export async function outputOf(result: unknown, context: ToolContext): Promise<T
   const isError = result.isError === true;
   const blocks: ToolResultContent[] = [];
   let images = 0;
+  let charsLeft = TEXT_CHARS_MAX;
   for (const [index, block] of (Array.isArray(content) ? content : []).entries()) {
-    const made = await blockOf(block, { context, index, mayShow: !isError && images < IMAGES_MAX });
+    const place = { context, index, mayShow: !isError && images < IMAGES_MAX };
+    const made = await fitting(await blockOf(block, place), charsLeft, place);
     if (made.type === 'image') images += 1;
+    if (made.type === 'text') charsLeft -= made.text.length;
     blocks.push(made);
   }
   if (blocks.length === 0 && structuredContent !== undefined) {
-    blocks.push({ type: 'text', text: JSON.stringify(structuredContent) });
+    const whole = text(JSON.stringify(structuredContent));
+    blocks.push(await fitting(whole, charsLeft, { context, index: 0, mayShow: false }));
   }
   return {
     content: simplest(blocks),
@@ -85,10 +98,54 @@ async function resource(value: unknown, place: Place): Promise<ToolResultContent
     : text(JSON.stringify(value));
 }
 
-const text = (said: string): ToolResultContent => ({
-  type: 'text',
-  text: said.length <= TEXT_CHARS_MAX ? said : said.slice(0, TEXT_CHARS_MAX),
-});
+const text = (said: string): ToolResultContent => ({ type: 'text', text: said });
+
+/** A block that has room, or where all of its text is. */
+async function fitting(
+  block: ToolResultContent,
+  charsLeft: number,
+  place: Place,
+): Promise<ToolResultContent> {
+  if (block.type !== 'text' || block.text.length <= charsLeft) return block;
+  const { text: whole } = block;
+  const begin = clipEnd(whole, PREVIEW_CHARS);
+  const path = pathFor(place, 'txt');
+  try {
+    await writeText(path, whole, place.context);
+    return text(
+      `(A text of ${amount(whole.length)} characters. All of it is in the file ${path}: read a part of it (offset, limit) or search in it. It begins:)\n\n${begin}`,
+    );
+  } catch (error) {
+    const left = whole.length - begin.length;
+    return text(
+      `${begin}\n(${amount(left)} more characters were left out, they could not be saved: ${wordsOf(error)})`,
+    );
+  }
+}
+
+async function writeText(path: string, whole: string, context: ToolContext): Promise<void> {
+  makeFolder(context.resultsFolder, 0o700);
+  const file = await open(path, 'w', 0o600);
+  try {
+    for (let from = 0; from < whole.length; ) {
+      // Half of a character is not written: the other half goes along.
+      const end = from + SLICE_CHARS;
+      const isHalf = /[\ud800-\udbff]/.test(whole.charAt(end - 1));
+      const slice = whole.slice(from, isHalf ? end + 1 : end);
+      await file.writeFile(slice);
+      from += slice.length;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function pathFor({ context, index }: Place, extension: string): string {
+  const id = context.toolUseId.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 100);
+  return join(context.resultsFolder, `${id}-${index}.${extension}`);
+}
+
+const wordsOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 
@@ -108,16 +165,13 @@ async function binary(data: string, mimeType: string, place: Place): Promise<Too
   }
   const bytes = Buffer.from(data, 'base64');
   const what = `${mimeType || 'binary data'}, ${bytes.length} bytes`;
-  const { context, index } = place;
   const extension = /^\w+\/([a-z0-9]{1,8})/.exec(mimeType)?.[1] ?? 'bin';
-  const id = context.toolUseId.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 100);
-  const path = join(context.resultsFolder, `${id}-${index}.${extension}`);
+  const path = pathFor(place, extension);
   try {
-    makeFolder(context.resultsFolder, 0o700);
+    makeFolder(place.context.resultsFolder, 0o700);
     await writeFile(path, bytes, { mode: 0o600 });
     return text(`(${what}: saved as ${path})`);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return text(`(${what}: left out, it could not be saved: ${why})`);
+    return text(`(${what}: left out, it could not be saved: ${wordsOf(error)})`);
   }
 }

@@ -25,26 +25,29 @@ const FOUND = 'These can be called from now on:';
 export function foundIn(messages: readonly LogMessage[]): readonly string[] {
   const found = new Set<string>();
   const searches = new Set<string>();
-  for (const block of messages.flatMap(({ content }) => content)) {
-    if (block.type === 'tool_use') {
+  for (const { content, toolUseId, toolUseResult } of messages) {
+    for (const block of content) {
+      if (block.type !== 'tool_use') continue;
       if (block.name === TOOL_SEARCH) searches.add(block.id);
       else if (block.name.startsWith('mcp__')) found.add(block.name);
-    } else if (block.type === 'tool_result' && searches.has(block.tool_use_id)) {
-      for (const name of namesIn(textOf(block.content))) found.add(name);
     }
+    if (toolUseId === undefined || !searches.has(toolUseId)) continue;
+    for (const name of namesIn(toolUseResult)) found.add(name);
   }
   return [...found];
 }
 
-function namesIn(answer: string): readonly string[] {
-  const [first, ...lines] = answer.split('\n');
-  return first === FOUND ? lines.map((line) => line.slice(0, line.indexOf(': '))) : [];
+/** From a file that anybody may have written. */
+function namesIn(result: unknown): readonly string[] {
+  const { found } = (result ?? {}) as Partial<Record<keyof SearchData, unknown>>;
+  return Array.isArray(found) ? found.filter((name) => typeof name === 'string') : [];
 }
 
-const textOf = (content: string | readonly { readonly type: string }[] | undefined): string =>
-  typeof content === 'string'
-    ? content
-    : (content ?? []).map((block) => ('text' in block ? String(block.text) : '')).join('\n');
+/** For the host and for a later session; the model reads the same as text. */
+interface SearchData {
+  /** Names of tools, best first. */
+  readonly found: readonly string[];
+}
 
 /**
  * For one session. @param before names that were found earlier. @returns what to offer of the external tools: all when they are few, else those
@@ -106,10 +109,11 @@ function find(query: string, all: readonly Tool[], revealed: Set<string>): ToolO
   }
   for (const { name } of found) revealed.add(name);
   const lines = found.map(({ name, description }) => `${name}: ${brief(description)}`);
-  return { content: [FOUND, ...lines].join('\n') };
+  const data: SearchData = { found: found.map(({ name }) => name) };
+  return { content: [FOUND, ...lines].join('\n'), data };
 }
 
-/** In a line: the beginning of each line is a name. */
+/** In a line each. */
 function brief(text: string): string {
   const line = text.replace(/\s+/g, ' ');
   return line.length <= ABOUT_CHARS_MAX ? line : `${line.slice(0, ABOUT_CHARS_MAX)} …`;

@@ -29,18 +29,22 @@ export function presentable(output: ToolOutput): Answer {
 function textWithin(text: string, charsMax: number): string {
   if (text.trim() === '') return NO_OUTPUT;
   if (text.length <= charsMax) return wellFormed(text);
-  const left = text.length - charsMax;
-  return `${wellFormed(text.slice(0, charsMax))}\n(${left} more characters were left out)`;
+  return `${wellFormed(text.slice(0, charsMax))}\n${leftOut(text.length - charsMax)}`;
 }
 
-/** Whether this is all that a tool has said: who tells of it must not say so otherwise. */
-export const isCut = (text: string): boolean =>
-  /\n\(\d+ more characters were left out\)$/.test(text.slice(-100));
+const leftOut = (chars: number) => `(${chars} more characters were left out)`;
+
+/** How much of what a tool has said is not there: who tells of a result must not call it all. */
+export function charsLeftOut(text: string): number {
+  const [, chars = '0'] = /\n\((\d+) more characters were left out\)$/.exec(text.slice(-100)) ?? [];
+  return Number(chars);
+}
 
 function blocksWithin(blocks: unknown, isError: boolean): Answer['content'] {
   if (!Array.isArray(blocks)) return textWithin(jsonOf(blocks), RESULT_CHARS_MAX);
   const kept: ToolResultContent[] = [];
   let charsLeft = RESULT_CHARS_MAX;
+  let missing = 0;
   for (const block of blocks as readonly ToolResultContent[]) {
     if (isKnown(block) && block.type !== 'text') {
       // The API takes text only when is_error is set.
@@ -49,10 +53,12 @@ function blocksWithin(blocks: unknown, isError: boolean): Answer['content'] {
       continue;
     }
     const text = isKnown(block) && block.type === 'text' ? block.text : jsonOf(block);
-    if (text.trim() === '' || charsLeft <= 0) continue;
-    kept.push({ type: 'text', text: textWithin(text, charsLeft) });
-    charsLeft -= text.length;
+    if (text.trim() === '') continue;
+    missing += Math.max(0, text.length - charsLeft);
+    if (charsLeft > 0) kept.push({ type: 'text', text: wellFormed(text.slice(0, charsLeft)) });
+    charsLeft = Math.max(0, charsLeft - text.length);
   }
+  if (missing > 0) kept.push({ type: 'text', text: leftOut(missing) });
   return kept.length > 0 ? kept : NO_OUTPUT;
 }
 

@@ -51,3 +51,29 @@ it('a line without an end is dropped at its bound, and the next one is read', ()
   expect(messages).toEqual([{ jsonrpc: '2.0' }]);
   expect(noise).toEqual(['a line of more than 100 bytes was dropped']);
 });
+
+it.each([
+  ['at its begin', (text: string) => `{"jsonrpc":"2.0","id":7,"result":"${text}"}`],
+  ['at its end', (text: string) => `{"result":{"id":5,"is":"${text}"},"jsonrpc":"2.0","id":7}`],
+  ['before its end', (text: string) => `{"result":{"is":"${text}"},"id":7,"jsonrpc":"2.0"}`],
+])('an answer that is too long is an error for whoever waits for it: id %s', (_, line) => {
+  const bytes = Buffer.from(`${line('x'.repeat(900))}\n{"jsonrpc":"2.0","id":8}\n`);
+  const chunks = Array.from({ length: Math.ceil(bytes.length / 37) }, (__, n) =>
+    bytes.subarray(37 * n, 37 * (n + 1)),
+  );
+  for (const cut of [chunks, [bytes]]) {
+    const { messages } = read(cut, 500);
+    expect(messages).toEqual([
+      {
+        ...{ jsonrpc: '2.0', id: 7 },
+        error: { code: -32_000, message: expect.stringMatching(/^the answer has 9\d\d bytes/) },
+      },
+      { jsonrpc: '2.0', id: 8 },
+    ]);
+  }
+});
+
+it('a question of a server that is too long answers nobody', () => {
+  const line = `{"jsonrpc":"2.0","method":"x","params":"${'x'.repeat(900)}","id":7}\n`;
+  expect(read([Buffer.from(line)], 500).messages).toEqual([]);
+});

@@ -1,5 +1,5 @@
 /** Servers that are slow, silent, loud, or die. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { call, connected, freshFolder, odd, serverFor, textOf } from './kit.ts';
@@ -68,6 +68,38 @@ describe('MCP-04 a server that hangs or dies in a call', () => {
     const { call } = await connected(odd());
     await expect(call('throw')).rejects.toThrow('MCP error -32000: disk on fire');
   });
+});
+
+describe('MCP-06 answers that are huge', () => {
+  it('50 MB on one line: the text is in a file, all of it, and the next call works', async () => {
+    const { call } = await connected(odd());
+    const chars = 25_000_000; // of two bytes each
+    const said = textOf(await call('sized', { chars: [chars] }));
+    expect(said.length).toBeLessThan(3_000);
+    expect(said).toMatch(/^\(A text of 25,000,000 characters\. All of it is in the file \//);
+    const [path = ''] = /\/\S+\.txt/.exec(said) ?? [];
+    const whole = readFileSync(path, 'utf8');
+    expect(whole).toHaveLength(chars);
+    expect(whole).toMatch(/^begin é+ end$/);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(textOf(await call('echo'))).toBe('echo {}');
+  }, 60_000);
+
+  it('many texts that are too much together: what does not fit is in files', async () => {
+    const { call } = await connected(odd());
+    const { content } = await call('sized', { chars: [5_000_000, 4_000_000, 20] });
+    const blocks = content as readonly { readonly text: string }[];
+    expect(blocks.map(({ text }) => text.length)).toEqual([5_000_000, expect.any(Number), 20]);
+    expect(blocks[1]?.text).toMatch(/^\(A text of 4,000,000 characters\. All of it is in the file/);
+  });
+
+  it('more than a line may have: an error at once that says so, and the server lives', async () => {
+    const { call, server } = await connected(odd());
+    const call70 = call('sized', { chars: [35_000_000] });
+    await expect(call70).rejects.toThrow(/the answer has 70\d+ bytes, and more than 67108864/);
+    expect(server.status).toBe('connected');
+    expect(textOf(await call('echo'))).toBe('echo {}');
+  }, 60_000);
 });
 
 describe('a server that does not come', () => {

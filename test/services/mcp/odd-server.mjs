@@ -33,6 +33,7 @@ const tools = [
   'deaf',
   'big',
   'bigError',
+  'sized',
   'images',
   'odd',
   'grow',
@@ -97,6 +98,9 @@ function call(name, input, id) {
       return undefined;
     case 'big':
       return text('x'.repeat(2_000_000));
+    case 'sized':
+      // as many texts as lengths are asked for
+      return { content: input.chars.map((chars) => ({ type: 'text', text: sized(chars) })) };
     case 'bigError':
       return text('e'.repeat(1_000_000), { isError: true });
     case 'images':
@@ -130,6 +134,7 @@ function call(name, input, id) {
       return text(`${name} ${JSON.stringify(input)}`);
   }
 }
+const sized = (chars) => `begin ${'é'.repeat(Math.max(0, chars - 10))} end`;
 const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
