@@ -112,6 +112,9 @@ const harmful = [
   ...[
     'touch allowed/*/../../p',
     'touch allowed/$X/../p',
+    'sort --outp=p a.txt',
+    'sort --compress-prog=./script.sh --buffer-size=1k a.txt',
+    'xxd -ps a.txt p',
     'touch -r a.txt b.txt',
     'git -c alias.x=!touch\\ p x',
   ],
