@@ -18,8 +18,13 @@ import {
 import type { Act, Walk, WalkTurn } from './walk.ts';
 import { within } from './within.ts';
 
-/** Above the sum of all deadlines of a turn here: what is not over then hangs. */
+/**
+ * Above each deadline of a turn here: a turn that says nothing for so long hangs. One that talks on
+ * may be a long way on a busy machine, …
+ */
 const TURN_MS = 45_000;
+/** … but not for so many times as long. */
+const TALKS_TIMES = 4;
 /** A walk that hangs is cut down sooner than it is believed to hang. */
 export const IMPATIENT_MS = 15_000;
 /** Above the deadlines of all that a close waits for. */
@@ -192,7 +197,9 @@ class Player {
     const cutShort = new Promise<'killed' | 'hung'>((resolve) => {
       state.end = resolve;
     });
-    const timers = [setTimeout(() => state.end('hung'), this.#turnMs)];
+    const hangsIn = (ms: number) => setTimeout(() => state.end('hung'), ms);
+    const timers = [hangsIn(this.#turnMs * TALKS_TIMES)];
+    let silence = hangsIn(this.#turnMs);
     let pending = acts;
     try {
       for (let count = 0; ; count += 1) {
@@ -208,6 +215,8 @@ class Player {
         }
         if (step.done) return 'ended';
         this.#hear(step.value);
+        clearTimeout(silence);
+        silence = hangsIn(this.#turnMs);
         for (; state.pauses > 0; state.pauses -= 1) await wait(PAUSE_MS);
         if (state.wantsToLeave && step.value.type !== 'result') {
           const left = messages.return().then(() => 'left' as const);
@@ -217,7 +226,7 @@ class Player {
         }
       }
     } finally {
-      for (const timer of timers) clearTimeout(timer);
+      for (const timer of [...timers, silence]) clearTimeout(timer);
     }
   }
 
@@ -228,7 +237,7 @@ class Player {
 
   #lastWords(): string {
     const last = this.#now.messages.at(-1);
-    return `not over after ${this.#turnMs} ms; the last message:  ${last ? JSON.stringify(last).slice(0, 300) : 'none'}`;
+    return `says nothing for ${this.#turnMs} ms, or is never over; the last message: ${last ? JSON.stringify(last).slice(0, 300) : 'none'}`;
   }
 
   #act(act: Act, state: Listening): void {

@@ -61,6 +61,11 @@ export interface Plan {
   readonly limits: Partial<QueryLimits>;
   /** What the exchange before the prompt says it has cost, in tokens. */
   readonly saidBefore: number | undefined;
+  /**
+   * A stream ends before all that the server told was read: the engine hangs up in the middle of
+   * it (an answer with too many blocks), or a cut or an abort overtakes its first event.
+   */
+  readonly losesUsage: boolean;
   /** Text blocks of the model, in order. */
   readonly texts: readonly string[];
 }
@@ -97,6 +102,8 @@ const outputOf: Readonly<Record<string, number>> = {
 };
 /** More than the world's 20 cents pay for. */
 const SPENT_BY_AGENT_TOKENS = 20_000;
+/** Ends of a stream that its first event may not survive. */
+const breaks = /^(cut|abort|after streamMs)$/;
 /** Names of the bounds behind the chart's deadlines. */
 const boundOf = (deadline: string) => (deadline === 'toolsMs' ? 'toolGraceMs' : deadline);
 
@@ -118,6 +125,7 @@ class Planner {
   readonly #lives = new Map<string, number>();
   #limits: Partial<QueryLimits> = {};
   #agent: Step | undefined;
+  #losesUsage = false;
   #saidBefore: number | undefined;
   #blocks: ScriptedBlock[] = [];
   #inserts: Insert[] = [];
@@ -158,6 +166,7 @@ class Planner {
       interrupts: this.#interrupts,
       limits: this.#limits,
       saidBefore: this.#saidBefore,
+      losesUsage: this.#losesUsage,
       texts: this.#texts,
     };
   }
@@ -270,6 +279,8 @@ class Planner {
       ...(input === undefined ? {} : { input_tokens: input }),
     };
     const place = last < 0 ? ({ events: 1 } as const) : ('blocks' as const);
+    const isHungUp = outcome === 'text' || outcome === 'call'; // it was one block too many
+    if (isHungUp || (last < 0 && breaks.test(outcome))) this.#losesUsage = true;
     switch (outcome) {
       case 'cut':
         return message(this.#blocks, { ...rest, fault: { kind: 'cut', after: place } });

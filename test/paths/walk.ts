@@ -6,6 +6,7 @@ import { defaultGates, type Gates, type QueryEngineConfig } from '../../src/conf
 import type { Options } from '../../src/options.ts';
 import type { QueryEngine } from '../../src/query-engine.ts';
 import { say } from '../../src/testing/index.ts';
+import type { InvariantName } from '../../src/testing/invariants.ts';
 import { type ReceivedRequest, systemText } from '../../src/testing/received-request.ts';
 import { collapsing, dug, findings, onceStaged } from '../tools/collapses.ts';
 import { pixel } from '../tools/host-tool.ts';
@@ -44,6 +45,7 @@ class Walker {
     const { world } = this.#path;
     const prelude = world.isLong && !hasFolded(this.#path) ? [LONG, 'tell me more'] : [];
     let leftOver: readonly string[] = [];
+    const except: InvariantName[] = []; // known when there is a plan
     const told = await tell({
       gates: this.#gates,
       script: (place) => this.#script(place, prelude.length),
@@ -53,8 +55,11 @@ class Walker {
       config: (config) => this.#config(config),
       environment: { ESCAPEMENT_RETRY_BASE_MS: '2' },
       prepare: ({ cwd }) => writeFileSync(join(cwd, 'note.txt'), `${NOTE}\n`),
-      begin: (engine) => this.#begin(engine, prelude.length),
-      except: ['warnings', 'usage'],
+      begin: (engine) => {
+        if (this.#planned().losesUsage) except.push('usage');
+        this.#begin(engine, prelude.length);
+      },
+      except,
       after: (_, { server }) => {
         this.#gate.open();
         const errands = this.#planned().replies.length - server.requestsOf('hook_agent').length;
