@@ -54,6 +54,7 @@ async function compactNow(argument: string, context: CommandContext): Promise<Co
 export const compactCommand: SessionCommand = {
   type: 'session',
   name: 'compact',
-  description: 'Sums up the conversation; wishes for the summary may follow',
+  description: 'Sums up the conversation',
+  argumentHint: '[wishes for the summary]',
   run: compactNow,
 };

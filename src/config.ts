@@ -75,11 +75,16 @@ export interface CommandOutcome {
   /** What went wrong, when the reason is an error. */
   readonly error?: string;
 }
-/** Works on the conversation, and may ask the model. Speaks to the host while it works. */
-export interface SessionCommand {
-  readonly type: 'session';
+/** What people are shown of a command. */
+interface CommandFace {
   readonly name: string;
   readonly description: string;
+  /** What may be said behind its name: `<issue> [branch]`. */
+  readonly argumentHint?: string;
+}
+/** Works on the conversation, and may ask the model. Speaks to the host while it works. */
+export interface SessionCommand extends CommandFace {
+  readonly type: 'session';
   /** *Contract:* never throws; on an abort history is what it was. */
   readonly run: (argument: string, context: CommandContext) => Promise<CommandOutcome>;
 }
@@ -87,18 +92,16 @@ export interface SessionCommand {
 /** A slash command. `local` ones answer without the model, `prompt` ones become a prompt. */
 export type Command =
   | SessionCommand
-  | {
+  | (CommandFace & {
       readonly type: 'local';
-      readonly name: string;
-      readonly description: string;
-      readonly run: (argument: string) => Promise<string>;
-    }
-  | {
+      /** *Contract:* obeys the signal; one that does not is not waited for. `COMMAND_MS` at most. */
+      readonly run: (argument: string, signal: AbortSignal) => Promise<string>;
+    })
+  | (CommandFace & {
       readonly type: 'prompt';
-      readonly name: string;
-      readonly description: string;
-      readonly expand: (argument: string) => Promise<string>;
-    };
+      /** *Contract:* the same. */
+      readonly expand: (argument: string, signal: AbortSignal) => Promise<string>;
+    });
 
 export type { AgentDefinition };
 
@@ -131,13 +134,16 @@ export interface UnknownCall {
 }
 /**
  * What becomes of such a call. `ask`: the one who answers permission questions says whether it is
- * run again. A function decides by itself.
+ * run again. A function decides by itself; when its signal aborts it is not waited for any more.
  */
 export type OnUnknownOutcome =
   | 'tell_model'
   | 'run_again'
   | 'ask'
-  | ((call: UnknownCall) => Promise<'tell_model' | 'run_again'>);
+  | ((
+      call: UnknownCall,
+      options: { readonly signal: AbortSignal },
+    ) => Promise<'tell_model' | 'run_again'>);
 
 /** What the host may show in a status line. */
 export type SDKStatus = 'compacting' | 'requesting' | null;

@@ -13,7 +13,7 @@ export function loadSkills({ config, readFileState }: EngineState): readonly str
 
 /** 10. Tools, servers, commands, the model and the mode: as they are now. */
 export function initMessage(
-  { session, config, servers, commands }: EngineState,
+  { session, config, servers }: EngineState,
   model: string,
   skills: readonly string[],
 ): SDKMessage {
@@ -25,7 +25,7 @@ export function initMessage(
       tools: session.tools().map(({ name }) => name),
       mcp_servers: servers.report().map(({ tools: _, ...server }) => server),
       permissionMode: config.getAppState().toolPermissionContext.mode,
-      slash_commands: commands.map(({ name }) => name),
+      slash_commands: session.commands().map(({ name }) => name),
       agents: mergedAgents(builtInAgents, config.agents).map(({ name }) => name),
       skills,
       apiKeySource: config.model.apiKey ? 'ANTHROPIC_API_KEY' : 'none',

@@ -43,7 +43,7 @@ export async function takeUpQueued(
   const queued = left?.queued ?? [];
   const { signal } = engine.abortController;
   const warn = (text: string) => engine.untold.push(text);
-  const admitted = await admitLeft(engine.session, queued, signal, warn);
-  if (!signal.aborted) turn.promptUuids.push(...queued.map(({ uuid }) => uuid));
+  const { taken, admitted } = await admitLeft(engine.session, queued, signal, warn);
+  turn.promptUuids.push(...taken.map(({ uuid }) => uuid));
   return admitted;
 }

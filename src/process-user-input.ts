@@ -1,14 +1,15 @@
 /** From what the host submits to what the model is asked: commands, hooks, a budget in the words. */
-import { randomUUID } from 'node:crypto';
 import type { TerminalReason } from '../machines/reasons.ts';
 import { TOKEN_BUDGET } from '../services/features.ts';
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
 import type { Judge } from '../services/permissions/types.ts';
-import type { Command, CommandContext, CommandOutcome, Prompt, SubmitOptions } from './config.ts';
+import { calledCommand, textOfPrompt } from './commands.ts';
+import type { CommandContext, CommandOutcome, Prompt, SubmitOptions } from './config.ts';
 import type { EngineState } from './engine-state.ts';
 import { mentionedFiles } from './mentioned-files.ts';
 import { budgetInPrompt } from './prompt-budget.ts';
 import { judgePrompt, refusalText } from './prompt-hooks.ts';
+import { runCommand } from './run-command.ts';
 import type { Session } from './session.ts';
 import { beginSession } from './session-start.ts';
 import { messageToWire, systemToWire } from './to-wire.ts';
@@ -48,7 +49,6 @@ interface Submission {
   readonly uuid: string;
   readonly isMeta: boolean;
   readonly session: Session;
-  readonly commands: readonly Command[];
   readonly judge: Judge;
   readonly signal: AbortSignal;
 }
@@ -64,39 +64,38 @@ export async function processUserInput(
   prompt: Prompt | undefined,
   { fault, isMeta = false }: SubmitOptions,
 ): Promise<ProcessedInput> {
-  const { session, commands } = engine;
+  const { session } = engine;
   const { signal } = engine.abortController;
   engine.untold.push(...(await beginSession(session, signal)));
   if (prompt === undefined) return noPrompt;
   if (fault !== undefined) throw new Error(fault);
-  const uuid = turn.promptUuids[0] ?? randomUUID();
+  const uuid = turn.promptUuids[0] ?? session.uuid();
   const { judge } = engine.services;
-  const input = await acceptPrompt({ prompt, uuid, isMeta, session, commands, judge, signal });
+  const input = await acceptPrompt({ prompt, uuid, isMeta, session, judge, signal });
   if (input.isRepeated) turn.promptUuids.shift(); // exactly one result names it
   return input;
 }
 
 async function acceptPrompt(submission: Submission): Promise<ProcessedInput> {
-  const { prompt, uuid, session, commands, judge, signal } = submission;
+  const { prompt, uuid, session, judge, signal } = submission;
   if (session.log.has(uuid)) return repeated(session, uuid);
   const content = blocksOf(prompt);
-  const text = textOf(content);
-  const command = commandIn(text, commands);
-  if (command?.command.type === 'local') {
-    return answered(await command.command.run(command.argument), 'completed');
-  }
+  const command = calledCommand(content, session.commands());
   if (command?.command.type === 'session') {
     const { command: own, argument } = command;
     return { ...answered('', 'completed'), work: (context) => own.run(argument, context) };
   }
-  const asked = command ? [textBlock(await command.command.expand(command.argument))] : content;
+  const words = command && (await runCommand(command, signal));
+  if (command && words === undefined) return answered('', 'aborted_streaming');
+  if (command?.command.type === 'local') return answered(words ?? '', 'completed');
+  const asked = words === undefined ? content : [textBlock(words)];
 
   const verdict = await judgePrompt(session, content, signal);
   if (verdict.refusal !== undefined) {
     const why = refusalText(verdict.refusal);
     return { ...answered(why, 'hook_stopped'), replies: [inform(session, 'warning', why)] };
   }
-  const files = await mentionedFiles(textOf(asked), session, judge, signal);
+  const files = await mentionedFiles(textOfPrompt(asked), session, judge, signal);
   const begin = session.start.contexts.splice(0).map(textBlock);
   const more = [...files, ...begin, ...verdict.contexts];
   const message = promptMessage(submission, [...asked, ...more]);
@@ -111,7 +110,7 @@ async function acceptPrompt(submission: Submission): Promise<ProcessedInput> {
         ? [{ ...messageToWire(message, session.id), isReplay: true } as SDKMessage]
         : []),
     ],
-    tokenBudget: TOKEN_BUDGET ? budgetInPrompt(text) : undefined,
+    tokenBudget: TOKEN_BUDGET ? budgetInPrompt(textOfPrompt(content)) : undefined,
   };
 }
 
@@ -140,19 +139,6 @@ function blocksOf(prompt: Prompt): readonly ContentBlock[] {
 }
 
 const textBlock = (text: string): ContentBlock => ({ type: 'text', text });
-const textOf = (blocks: readonly ContentBlock[]): string =>
-  blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
-
-/** Whether a prompt is a command: then it is a turn of its own, whatever runs beside it. */
-export const namesCommand = (prompt: Prompt, commands: readonly Command[]): boolean =>
-  commandIn(typeof prompt === 'string' ? prompt : textOf(prompt), commands) !== undefined;
-
-/** A text that only looks like a command (`/usr/bin is full`) is a prompt. */
-function commandIn(text: string, commands: readonly Command[]) {
-  const match = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim());
-  const command = commands.find(({ name }) => name === match?.[1]);
-  return command && { command, argument: match?.[2]?.trim() ?? '' };
-}
 
 function promptMessage(
   { uuid, isMeta, session }: Submission,

@@ -1,5 +1,6 @@
 /** Hooks that look at a prompt before the model does, whichever way it came in. */
 import type { ContentBlock, LogMessage } from '../services/messages.ts';
+import { calledCommand, textOfPrompt } from './commands.ts';
 import type { QueryScope } from './query-scope.ts';
 import type { Session } from './session.ts';
 
@@ -18,7 +19,7 @@ export async function judgePrompt(
   content: readonly ContentBlock[],
   signal: AbortSignal,
 ): Promise<PromptVerdict> {
-  const prompt = content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
+  const prompt = textOfPrompt(content);
   const verdict = await runHooks('UserPromptSubmit', { prompt }, { signal });
   return {
     refusal: verdict.prevented?.reason ?? verdict.blocked[0],
@@ -29,6 +30,10 @@ export async function judgePrompt(
 
 /** How a host is told that a prompt was stopped. */
 export const refusalText = (refusal: string): string => `A hook stopped this prompt: ${refusal}`;
+
+/** A command is a turn of its own, whatever runs beside it: no round may read it as words. */
+const isCommand = ({ commands }: Session, { content }: LogMessage): boolean =>
+  calledCommand(content, commands()) !== undefined;
 
 /** A prompt that has come beside a turn, and what the hooks say of it. */
 interface Judged {
@@ -81,7 +86,8 @@ export async function judgeQueued(
   scope: QueryScope | undefined,
   signal: AbortSignal,
 ): Promise<() => readonly LogMessage[]> {
-  const judged = await judgeAll(session, session.queue.forRound(), signal);
+  const prompts = session.queue.forRound().filter((prompt) => !isCommand(session, prompt));
+  const judged = await judgeAll(session, prompts, signal);
   return () => {
     const taken = judged.filter(({ prompt }) => session.queue.cancel(prompt.uuid));
     scope?.turn.promptUuids.push(...taken.map(({ prompt }) => prompt.uuid));
@@ -90,17 +96,21 @@ export async function judgeQueued(
 }
 
 /**
- * Prompts that a dead process has left in its queue.
- * @returns those that may be read. None when the signal aborts meanwhile: then they wait again.
+ * Prompts that a dead process has left in its queue. Commands among them wait for their own turns.
+ * @returns what was taken, and what of it may be read. Nothing when the signal aborts meanwhile:
+ * then all wait again.
  */
 export async function admitLeft(
   session: Session,
   prompts: readonly LogMessage[],
   signal: AbortSignal,
   warn: (text: string) => void,
-): Promise<readonly LogMessage[]> {
-  const judged = await judgeAll(session, prompts, signal);
-  if (!signal.aborted) return admit(session, judged, warn);
-  for (const prompt of prompts) session.queue.add(prompt, 'next');
-  return [];
+): Promise<Record<'taken' | 'admitted', readonly LogMessage[]>> {
+  const words = prompts.filter((prompt) => !isCommand(session, prompt));
+  const judged = await judgeAll(session, words, signal);
+  const taken = signal.aborted ? [] : words;
+  for (const prompt of prompts) {
+    if (!taken.includes(prompt)) session.queue.add(prompt, 'next');
+  }
+  return { taken, admitted: signal.aborted ? [] : admit(session, judged, warn) };
 }

@@ -9,21 +9,26 @@ export type Priority = 'now' | 'next' | 'later';
 
 const ranks: Readonly<Record<Priority, number>> = { now: 0, next: 1, later: 2 };
 
+/** By priority, and within one in the order in which they came. */
+export const byPriority = <T extends { readonly priority: Priority }>(all: readonly T[]): T[] =>
+  [...all].sort((a, b) => ranks[a.priority] - ranks[b.priority]); // stable
+
 interface Waiting {
   readonly message: LogMessage;
   readonly priority: Priority;
 }
 
-/** By priority, and within one in the order in which they came. */
 export class PromptQueue {
   #waiting: Waiting[] = [];
 
   add(message: LogMessage, priority: Priority): void {
-    this.#waiting.push({ message, priority });
-    this.#waiting.sort((a, b) => ranks[a.priority] - ranks[b.priority]); // stable
+    this.#waiting = byPriority([...this.#waiting, { message, priority }]);
   }
 
-  /** What the turn that runs may read now; it stays here until it is taken. One that stops the turn must not be answered by it. */
+  /**
+   * What the turn that runs may read now; it stays here until it is taken. One that stops the turn
+   * must not be answered by it.
+   */
   forRound(): readonly LogMessage[] {
     return this.#waiting
       .filter(({ priority }) => priority === 'next')
@@ -31,8 +36,8 @@ export class PromptQueue {
   }
 
   /** For turns of their own. */
-  takeAll(): readonly LogMessage[] {
-    return this.#waiting.splice(0).map(({ message }) => message);
+  takeAll(): readonly Waiting[] {
+    return this.#waiting.splice(0);
   }
 
   has(uuid: string): boolean {

@@ -1,24 +1,25 @@
 /** Prompts beside the turn that runs: how they are kept, taken back, and handed out. */
 
 import type { Prompt, SubmitOptions } from './config.ts';
-import { namesCommand } from './process-user-input.ts';
 import type { Priority } from './prompt-queue.ts';
 import type { Session } from './session.ts';
-import { withOwnCommands } from './session-commands.ts';
 
-/**
- * @returns the priority that it really has: a command is never folded into a round. `undefined`: a
- * host has sent it again, and it is there already.
- */
+/** A prompt that no turn has taken, as it was sent. */
+export interface QueuedPrompt {
+  readonly prompt: Prompt;
+  readonly uuid: string;
+  readonly isMeta: boolean;
+  readonly priority: Priority;
+}
+
+/** @returns `false`: a host has sent it again, and it is there already. */
 export function enqueuePrompt(
   session: Session,
   prompt: Prompt,
   options: SubmitOptions & { readonly priority?: Priority },
-): Priority | undefined {
-  const { priority: wanted = 'next', uuid = session.uuid(), isMeta } = options;
-  if (session.log.has(uuid) || session.queue.has(uuid)) return undefined;
-  const isCommand = namesCommand(prompt, withOwnCommands(session.config.commands));
-  const priority = wanted === 'next' && isCommand ? 'later' : wanted;
+): boolean {
+  const { priority = 'next', uuid = session.uuid(), isMeta } = options;
+  if (session.log.has(uuid) || session.queue.has(uuid)) return false;
   const message = {
     uuid,
     role: 'user' as const,
@@ -30,7 +31,7 @@ export function enqueuePrompt(
   };
   session.queue.add(message, priority);
   session.transcript.note('queue-operation', { operation: 'enqueue', uuid, priority, message });
-  return priority;
+  return true;
 }
 
 /** @returns whether it was still waiting. */
@@ -40,7 +41,7 @@ export function cancelPrompt({ queue, transcript }: Session, uuid: string): bool
   return queue.cancel(uuid);
 }
 
-export const takePrompts = ({
-  queue,
-}: Session): readonly ({ readonly prompt: Prompt } & Required<Omit<SubmitOptions, 'fault'>>)[] =>
-  queue.takeAll().map(({ content, uuid, isMeta = false }) => ({ prompt: content, uuid, isMeta }));
+export const takePrompts = ({ queue }: Session): readonly QueuedPrompt[] =>
+  queue.takeAll().map(({ priority, message: { content, uuid, isMeta = false } }) => ({
+    ...{ prompt: content, uuid, isMeta, priority },
+  }));

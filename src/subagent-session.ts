@@ -49,6 +49,7 @@ export function agentSession(caller: Session, place: AgentPlace): Session {
     log,
     transcript,
     tools,
+    commands: () => [], // only people call them
     tokens: createTokenCounter({
       log,
       fixed: () => ({

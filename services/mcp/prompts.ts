@@ -8,6 +8,8 @@ export interface PromptCommand {
   readonly type: 'prompt';
   readonly name: string;
   readonly description: string;
+  /** `<city> [day]`: its parameters. */
+  readonly argumentHint?: string;
   /** @throws when an argument is missing or the server refuses. */
   readonly expand: (argument: string) => Promise<string>;
 }
@@ -32,7 +34,8 @@ export const promptCommands = (
       {
         type: 'prompt' as const,
         name: externalToolName(server, name),
-        description: [about, ...usage].join(' '),
+        description: about,
+        ...(usage.length > 0 ? { argumentHint: usage.join(' ') } : {}),
         expand: async (argument: string) => textOf(await get(name, inputOf(argument, parameters))),
       },
     ];

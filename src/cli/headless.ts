@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Options } from '../options.ts';
+import { byPriority } from '../prompt-queue.ts';
 import type { QueryEngine } from '../query-engine.ts';
 import { UsageError } from '../usage-error.ts';
 import type { SDKMessage } from '../wire.ts';
@@ -13,7 +14,7 @@ import { type ControlBody, ControlChannel, type Fields, isFields } from './contr
 import { startHeartbeat } from './heartbeat.ts';
 import { elicitOver, HostServers } from './host-servers.ts';
 import { type InitializeRequest, readInitialize } from './initialize.ts';
-import { initializeAnswer } from './initialize-answer.ts';
+import { initializeAnswer, slashCommandsOf } from './initialize-answer.ts';
 import { permissionModeNamed, permissionModes } from './permission-modes.ts';
 import { type HostPrompt, joinPrompts, promptOf } from './prompts.ts';
 import { watchSignals } from './signals.ts';
@@ -47,7 +48,7 @@ class HeadlessSession {
   readonly #context: CliContext;
   readonly #channel: ControlChannel;
   readonly #servers: HostServers;
-  /** Prompts that no turn has taken yet, oldest first. */
+  /** Prompts that no turn has taken yet, by priority and age. */
   #queue: HostPrompt[] = [];
   /** Prompts that only go along with the next one. */
   #notes: HostPrompt[] = [];
@@ -59,6 +60,8 @@ class HeadlessSession {
   #stopsNext = false;
   #isStarting = false;
   #hasHeardHost = false;
+  /** The list of commands that the host has; `undefined`: it has not asked for one. */
+  #toldCommands: string | undefined;
   #lastState: 'idle' | 'running' | 'requires_action' = 'idle';
   #lastResult: Extract<SDKMessage, { type: 'result' }> | undefined;
   #wake: () => void = () => {};
@@ -172,7 +175,7 @@ class HeadlessSession {
     if (!prompt.shouldQuery) this.#notes.push(prompt);
     else if (this.#running && !this.#isAborted && !prompt.fault)
       this.#running.enqueue(prompt.prompt, prompt);
-    else this.#queue.push(prompt);
+    else this.#queue = byPriority([...this.#queue, prompt]);
     this.#wake();
   }
 
@@ -226,21 +229,17 @@ class HeadlessSession {
     }
   }
 
-  /** Prompts that came beside the turn and that it has not taken go first in the line. */
+  /** Prompts that came beside the turn and that it has not taken: they are what they were. */
   #takeBack(engine: QueryEngine): void {
-    const left = engine.takeQueued();
-    this.#queue.unshift(
-      ...left.map(({ prompt, uuid }) => ({
-        ...{ prompt, uuid, isMeta: false, shouldQuery: true },
-        priority: 'next' as const,
-      })),
-    );
+    const left = engine.takeQueued().map((prompt) => ({ ...prompt, shouldQuery: true }));
+    this.#queue = byPriority([...this.#queue, ...left]);
   }
 
   async #show(message: SDKMessage): Promise<void> {
     await this.#context.out.write(message);
     if (message.type === 'system') {
       if (message.subtype === 'session_state_changed') this.#lastState = message.state;
+      if (message.subtype === 'init') await this.#showCommands(message.session_id);
     }
     if (message.type !== 'result') return;
     this.#lastResult = message;
@@ -255,6 +254,19 @@ class HeadlessSession {
       uuid: randomUUID(),
       session_id: message.session_id,
       sdk_host_only: true,
+    });
+  }
+
+  /** Servers bring theirs when they are connected, which may be after the host was told a list. */
+  async #showCommands(session_id: string): Promise<void> {
+    if (this.#toldCommands === undefined) return;
+    const commands = slashCommandsOf((await this.#engine)?.commands ?? []);
+    const now = JSON.stringify(commands);
+    if (now === this.#toldCommands) return;
+    this.#toldCommands = now;
+    const uuid = randomUUID();
+    await this.#context.out.write({
+      ...{ type: 'system', subtype: 'commands_changed', commands, uuid, session_id },
     });
   }
 
@@ -298,8 +310,10 @@ class HeadlessSession {
     const request = readInitialize(body, callHookOver(this.#channel));
     for (const warning of request.warnings) this.#context.warn(warning);
     const isFirst = this.#engine === undefined;
-    await this.#engineReady(request);
+    const { commands } = await this.#engineReady(request);
+    this.#toldCommands = JSON.stringify(slashCommandsOf(commands));
     const answer = await initializeAnswer(
+      commands,
       request.options.agents ?? {},
       this.#context.environment,
       request.confirmations,

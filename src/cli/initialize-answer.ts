@@ -1,17 +1,23 @@
 /** What a host learns from `initialize`: what it can choose from. */
+import type { Command } from '../config.ts';
 import type { Options } from '../options.ts';
 import { VERSION } from '../version.ts';
 import type { Fields } from './control.ts';
 
-/** Models, agents and account in the shapes that the official SDK hands to its users. */
+/** Commands as the official SDK hands them to its users. */
+export const slashCommandsOf = (commands: readonly Command[]): readonly Fields[] =>
+  commands.map(({ name, description, argumentHint = '' }) => ({ name, description, argumentHint }));
+
+/** Commands, models, agents and account in the shapes that the official SDK hands to its users. */
 export async function initializeAnswer(
+  commands: readonly Command[],
   agents: NonNullable<Options['agents']>,
   environment: Readonly<Record<string, string | undefined>>,
   confirmations: Readonly<Record<string, boolean>>,
 ): Promise<Fields> {
   const { defaultModel, smallModel } = await import('../../services/model/model-table.ts');
   return {
-    commands: [],
+    commands: slashCommandsOf(commands),
     agents: Object.entries(agents).map(([name, { description, model }]) => ({
       name,
       description,

@@ -336,7 +336,10 @@ function resultLines(
   const why = reason === 'turn_setup_failed' ? 'the turn could not begin' : terminalReasons[reason];
   const isPlain = options.isInteractive === true && reason === 'completed';
   const errors = message.errors.map((error) => colors.red(`  ${oneLine(error, cellsMax)}`));
+  // What a command answers no model has said, so nothing of it was shown.
+  const isOurs = turns === 0 && reason === 'completed' && message.subtype === 'success';
   return [
+    ...(isOurs ? fullLines(message.result) : []),
     '',
     `${mark} ${colors.bold(reason)} · ${facts.join(' · ')}`,
     ...(isPlain && options.isVerbose !== true ? [] : [colors.dim(`  ${why}`)]),

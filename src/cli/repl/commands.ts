@@ -1,4 +1,6 @@
 /** Lines that begin with a slash: which of them are commands, and for whom. Pure. */
+import type { Command } from '../../config.ts';
+import { visible } from '../printable.ts';
 
 /** Commands of the interactive mode itself, in the order in which `/help` shows them. */
 export const replCommands = {
@@ -44,19 +46,49 @@ export function readLine(text: string, engineCommands: readonly string[] = []): 
   return { kind: 'command', name: known, argument: match?.[2]?.trim() ?? '' };
 }
 
-/** The commands that a line could become: for Tab and for the hint after a slip. */
-export function commandsLike(name: string): readonly string[] {
-  const all = Object.keys(replCommands);
+/**
+ * The commands that a line could become: for Tab and for the hint after a slip.
+ * @param engineCommands as for `readLine`.
+ */
+export function commandsLike(
+  name: string,
+  engineCommands: readonly string[] = [],
+): readonly string[] {
+  const all = [...new Set([...Object.keys(replCommands), ...engineCommands])];
   const beginning = all.filter((one) => one.startsWith(name));
   if (beginning.length > 0) return beginning;
   return all.filter((one) => one[0] === name[0] || (name.length > 2 && one.includes(name)));
 }
 
-/** The text of `/help`. */
-export function helpLines(isPlain: boolean): readonly string[] {
-  const commands = Object.entries(replCommands).map(
-    ([name, { argument, does }]) => `  ${`/${name} ${argument}`.padEnd(22)}${does}`,
-  );
+/** What Tab makes of the begin of a name: as much as all that fit have in common. */
+export function completedName(
+  name: string,
+  engineCommands: readonly string[],
+): { readonly begin: string; readonly fitting: readonly string[] } {
+  const fitting = commandsLike(name, engineCommands);
+  const [first = '', ...others] = fitting.filter((one) => one.startsWith(name));
+  let length = first.length;
+  while (!others.every((one) => one.startsWith(first.slice(0, length)))) length -= 1;
+  return { begin: first === '' ? name : first.slice(0, length), fitting };
+}
+
+const commandLine = (name: string, argument: string, does: string): string =>
+  `  ${`/${name} ${argument}`.padEnd(22)} ${does}`;
+
+/**
+ * The text of `/help`.
+ * @param engineCommands what the engine itself understands; the texts are of others.
+ */
+export function helpLines(isPlain: boolean, engineCommands: readonly Command[]): readonly string[] {
+  const ofEngine = new Set(engineCommands.map(({ name }) => name));
+  const commands = [
+    ...Object.entries(replCommands)
+      .filter(([name]) => !ofEngine.has(name))
+      .map(([name, { argument, does }]) => commandLine(name, argument, does)),
+    ...engineCommands.map(({ name, argumentHint = '', description }) =>
+      visible(commandLine(name, argumentHint, description)).replace(/\s*\n\s*/g, ' '),
+    ),
+  ];
   const keys = isPlain
     ? ['  Enter sends; a line that ends in \\ goes on in the next one; Ctrl-C stops a turn.']
     : [

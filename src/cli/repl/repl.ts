@@ -13,7 +13,7 @@ import { exitCodes, PROMPT_BYTES_MAX } from '../context.ts';
 import { printable, visible } from '../printable.ts';
 import { emptyView, showMessage, type ViewOptions, type ViewState } from '../view.ts';
 import type { Asker } from './asker.ts';
-import { commandsLike, helpLines, type ReplCommand, readLine } from './commands.ts';
+import { completedName, helpLines, type ReplCommand, readLine } from './commands.ts';
 import { type EditorState, edit, editorWith, emptyEditor, inserted, type Key } from './editor.ts';
 import type { PromptHistory } from './history.ts';
 import type { InputListener } from './input.ts';
@@ -234,22 +234,35 @@ export class Repl implements InputListener {
   }
 
   #complete(): void {
-    const name = /^\/([a-z]*)$/.exec(this.#editor.text)?.[1];
+    const name = /^\/([\w:.-]*)$/.exec(this.#editor.text)?.[1];
     if (name === undefined || this.#parts.questions.current) return;
-    const fitting = commandsLike(name);
-    if (fitting.length === 1) this.#editor = editorWith(`/${fitting[0]} `, this.#editor);
-    else this.#hint = fitting.map((one) => `/${one}`).join('  ');
+    const { begin, fitting } = completedName(name, this.#engineCommands);
+    const isWhole = fitting.length === 1;
+    if (isWhole) this.#editor = editorWith(`/${fitting[0]} `, this.#editor);
+    else {
+      this.#editor = editorWith(`/${begin}`, this.#editor);
+      this.#hint = fitting.map((one) => `/${visible(one)}`).join('  ');
+    }
   }
 
   // ── lines ──
 
+  /** As they are now: servers come and go. */
+  get #engineCommands(): readonly string[] {
+    return this.#parts.session.engine.commands.map(({ name }) => name);
+  }
+
+  #unknownCommand(name: string): string {
+    const { mcpServers } = this.#parts.session.engine;
+    const connecting = mcpServers.filter(({ status }) => status === 'pending');
+    const names = connecting.map((server) => server.name);
+    return unknownCommandLine(name, this.#engineCommands, names);
+  }
+
   #submit(text: string): void {
-    const { questions, history, session } = this.#parts;
+    const { questions, history } = this.#parts;
     const question = questions.current;
-    const line = readLine(
-      text,
-      session.config.commands.map(({ name }) => name),
-    );
+    const line = readLine(text, this.#engineCommands);
     if (question && line.kind !== 'command') {
       const hint = question.answer(text);
       if (hint !== undefined) this.#say(hint);
@@ -270,7 +283,7 @@ export class Repl implements InputListener {
         this.#obey(line.name, line.argument);
         return;
       case 'unknown':
-        this.print(this.#colors.yellow(unknownCommandLine(line.name)));
+        this.print(this.#colors.yellow(this.#unknownCommand(line.name)));
         return;
     }
   }
@@ -293,7 +306,7 @@ export class Repl implements InputListener {
     const { session } = this.#parts;
     switch (name) {
       case 'help':
-        this.#printAll(helpLines(this.#parts.isPlain));
+        this.#printAll(helpLines(this.#parts.isPlain, session.engine.commands));
         return;
       case 'model':
         if (argument !== '' && !this.#try(() => session.chooseModel(argument))) return;

@@ -49,10 +49,23 @@ export function echoLines(
   ];
 }
 
-/** After a slip: what was perhaps meant, and how to say it all the same. */
-export function unknownCommandLine(name: string): string {
-  const like = commandsLike(name).map((one) => `/${one}`);
-  const remedy = like.length > 0 ? `Did you mean ${like.join(' or ')}?` : '/help lists them.';
+/** So many commands are guessed at after a slip. */
+const MEANT_MAX = 5;
+
+/**
+ * After a slip: what was perhaps meant, and how to say it all the same.
+ * @param connecting servers whose commands are not known yet.
+ */
+export function unknownCommandLine(
+  name: string,
+  engineCommands: readonly string[],
+  connecting: readonly string[],
+): string {
+  const like = commandsLike(name, engineCommands).slice(0, MEANT_MAX);
+  const named = like.map((one) => `/${visible(one)}`).join(' or ');
+  const remedy = named === '' ? '/help lists them.' : `Did you mean ${named}?`;
+  const servers = connecting.map(visible).join(', ');
+  const later = servers === '' ? '' : ` Still connecting, and may bring it: ${servers}.`;
   const asked = visible(name);
-  return `There is no command /${asked}, so nothing was sent. ${remedy} A prompt may begin with a blank.`;
+  return `There is no command /${asked}, so nothing was sent. ${remedy}${later} A prompt may begin with a blank.`;
 }

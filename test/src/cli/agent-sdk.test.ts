@@ -173,7 +173,7 @@ it('what initialize answers reaches the host', async () => {
   const query = start('hi', { agents: { helper: { description: 'helps', prompt: 'help' } } });
   const [answer] = await Promise.all([query.initializationResult(), collect(query)]);
   expect(answer).toMatchObject({
-    commands: [],
+    commands: [{ name: 'compact', description: expect.any(String) }],
     agents: [{ name: 'helper', description: 'helps' }],
     account: { apiKeySource: 'ANTHROPIC_API_KEY' },
   });

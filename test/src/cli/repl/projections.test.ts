@@ -5,10 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { cellsOf, clipCells, wrapCells } from '../../../../src/cli/cells.ts';
 import { diffLines } from '../../../../src/cli/diff-lines.ts';
 import { printable, visible } from '../../../../src/cli/printable.ts';
-import { readLine } from '../../../../src/cli/repl/commands.ts';
+import { completedName, helpLines, readLine } from '../../../../src/cli/repl/commands.ts';
 import { editorWith, emptyEditor } from '../../../../src/cli/repl/editor.ts';
 import { liveRows } from '../../../../src/cli/repl/live-area.ts';
 import { answerOf, type Question } from '../../../../src/cli/repl/question.ts';
+import { unknownCommandLine } from '../../../../src/cli/repl/reports.ts';
 import { nextStatus, type Status, statusText } from '../../../../src/cli/repl/status.ts';
 import { emptyView, showMessage } from '../../../../src/cli/view.ts';
 import type { SDKMessage } from '../../../../src/wire.ts';
@@ -168,6 +169,31 @@ describe('lines', () => {
     ['/review it', { kind: 'prompt', text: '/review it' }],
     ['/ is the root', { kind: 'prompt', text: '/ is the root' }],
   ])('%s', (text, expected) => expect(readLine(text, ['review'])).toEqual(expected));
+
+  it.each([
+    ['rev', 'review', ['review']],
+    ['mcp', 'mcp__s__fi', ['mcp__s__find', 'mcp__s__fix']],
+    ['c', 'c', ['cost', 'clear', 'compact']],
+    ['xyz', 'xyz', []],
+  ])('Tab behind /%s makes /%s', (name, begin, fitting) => {
+    const ofEngine = ['review', 'mcp__s__find', 'mcp__s__fix', 'compact'];
+    expect(completedName(name, ofEngine)).toEqual({ begin, fitting });
+  });
+
+  it('/help shows what servers call their commands, in one line and obeyed by nobody', () => {
+    const description = 'fixes\n it \u001b[2J';
+    const command = { type: 'prompt', name: 'fix', description, argumentHint: '<issue>' } as const;
+    const lines = helpLines(true, [{ ...command, expand: async () => '' }]);
+    expect(lines.find((line) => line.includes('/fix'))).toMatch(
+      /^ {2}\/fix <issue> +fixes it \\u001b\[2J$/,
+    );
+  });
+
+  it('a name that is not known yet: who may bring it is named', () => {
+    expect(unknownCommandLine('mcp__s__fix', ['compact'], ['s'])).toMatch(
+      /^There is no command \/mcp__s__fix, so nothing was sent\..* Still connecting.*: s\./,
+    );
+  });
 });
 
 describe('answers', () => {

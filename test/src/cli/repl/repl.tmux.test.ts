@@ -11,6 +11,7 @@ import {
   toolUse,
 } from '../../../../src/testing/index.ts';
 import type { Script } from '../../../../src/testing/script.ts';
+import { everything } from '../../../services/mcp/kit.ts';
 import { type CliBox, cliPath, openCliBox } from '../../../tools/cli.ts';
 import { Pane, tmuxProblem } from '../../../tools/tmux.ts';
 
@@ -47,9 +48,27 @@ async function openPane(args: readonly string[] = [], env: NodeJS.ProcessEnv = {
 }
 
 const sent = () => box.server.requests.map(({ body }) => JSON.stringify(body.messages));
-const slow = (words: string) => message([text(words, { pieces: 8, deltaDelayMs: 150 })]);
+/** Long enough for a busy machine to type into it; one that is stopped may take for ever. */
+const slow = (words: string, deltaDelayMs = 500) =>
+  message([text(words, { pieces: 8, deltaDelayMs })]);
+const endless = (words: string) => slow(words, 3_000);
 
 describe.skipIf(tmuxProblem)('turns', () => {
+  it('commands of the engine and of servers are called, completed and listed', async () => {
+    const servers = JSON.stringify({ mcpServers: { srv: everything } });
+    await start({ replies: [say('sunny')] }, { args: ['--mcp-config', servers] });
+    await pane.say('/compact keep the numbers');
+    await pane.until(/Not summed up: [\s\S]*completed/);
+    await pane.type('/mcp__srv__ar');
+    await pane.press('Tab');
+    await pane.until('> /mcp__srv__args-prompt ');
+    await pane.say('Oslo');
+    await pane.until(/sunny[\s\S]*completed[\s\S]*\n> /);
+    expect(sent()).toMatchObject([expect.stringContaining("What's weather in Oslo?")]);
+    await pane.say('/help');
+    await pane.until(/\/mcp__srv__args-prompt <city>/);
+  });
+
   it('streams, shows the call, its result, the changes, and how it ended; then leaves', async () => {
     await start(
       {
@@ -97,7 +116,9 @@ describe.skipIf(tmuxProblem)('turns', () => {
   });
 
   it('Ctrl-C stops a turn, at an empty prompt it leaves at the second time', async () => {
-    await start({ replies: [slow('a very long answer that takes its time to come to its end')] });
+    await start({
+      replies: [endless('a very long answer that takes its time to come to its end')],
+    });
     await pane.say('talk');
     await pane.until('a very');
     await pane.press('C-c');
@@ -143,7 +164,7 @@ describe.skipIf(tmuxProblem)('turns', () => {
   });
 
   it('a stopped turn gives what waited back to the keyboard', async () => {
-    await start({ replies: [slow('first answer, slowly'), say('never')] });
+    await start({ replies: [endless('first answer, slowly'), say('never')] });
     await pane.say('one');
     await pane.until('first');
     await pane.say('two please');
@@ -300,7 +321,7 @@ describe.skipIf(tmuxProblem)('the keyboard', () => {
 
 describe.skipIf(tmuxProblem)('other terminals, other ends', () => {
   it('SIGTERM in the middle of an answer: the result, the terminal restored, 143', async () => {
-    await start({ replies: [slow('a very long answer that takes its time')] });
+    await start({ replies: [endless('a very long answer that takes its time')] });
     await pane.say('talk');
     await pane.until('a very');
     process.kill(await pane.pid(), 'SIGTERM');
