@@ -18,39 +18,62 @@ const SECRET_NAME =
 const BEGIN = /(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))/;
 const beginning = (form: RegExp): RegExp => new RegExp(BEGIN.source + form.source, form.flags);
 
+/**
+ * A form of a secret, and what must be in a text for it to be found there. Looking for where words
+ * begin costs a hundred times what looking for a few letters does, and most texts have no secret.
+ */
+interface Form {
+  readonly hint: RegExp;
+  readonly form: RegExp;
+}
+
 /** Of each what comes after the first group goes. */
-const NAMED: readonly RegExp[] = [
-  // in the way of shells: `DB_PASSWORD=…`
-  /([A-Z0-9_]{0,80}(?:(?:API|ACCESS|AUTH|PRIVATE|SIGNING|ENCRYPTION|SECRET)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)\s{0,8}=\s{0,8}(?:\\{0,31}"|')?)[^\s"'\\,;&]{6,16384}/g,
-  // in the way of files and addresses: `password: …`, `?token=…`; what has no digit is a type
-  /([\w.-]{0,60}(?:(?:api|access|auth|private|signing|encryption|secret)[_-]?key|token|secret|password|passwd|passphrase)\s{0,4}[:=]\s{0,4}(?:\\{0,31}"|')?)(?=[^\s"'\\,;&]{0,256}\d)[^\s"'\\,;&]{6,16384}/gi,
-  /((?:Bearer|Basic)\s{1,8})[A-Za-z0-9._~+/=-]{8,16384}/g,
-  /((?:Set-)?Cookie:\s{0,8})[^"\\]{4,16384}/gi,
-  // netrc
-  /(login\s{1,8}[^\s"\\]{1,128}(?:\s|\\[nrt]){1,8}password\s{1,8})[^\s"\\]{1,256}/g,
-].map(beginning);
+const NAMED: readonly Form[] = [
+  {
+    // in the way of shells: `DB_PASSWORD=…`
+    hint: /(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)\s{0,8}=/,
+    form: /([A-Z0-9_]{0,80}(?:(?:API|ACCESS|AUTH|PRIVATE|SIGNING|ENCRYPTION|SECRET)_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)\s{0,8}=\s{0,8}(?:\\{0,31}"|')?)[^\s"'\\,;&]{6,16384}/g,
+  },
+  {
+    // in the way of files and addresses: `password: …`, `?token=…`; what has no digit is a type
+    hint: /(?:key|token|secret|password|passwd|passphrase)\s{0,4}[:=]/i,
+    form: /([\w.-]{0,60}(?:(?:api|access|auth|private|signing|encryption|secret)[_-]?key|token|secret|password|passwd|passphrase)\s{0,4}[:=]\s{0,4}(?:\\{0,31}"|')?)(?=[^\s"'\\,;&]{0,256}\d)[^\s"'\\,;&]{6,16384}/gi,
+  },
+  { hint: /Bearer|Basic/, form: /((?:Bearer|Basic)\s{1,8})[A-Za-z0-9._~+/=-]{8,16384}/g },
+  { hint: /cookie:/i, form: /((?:Set-)?Cookie:\s{0,8})[^"\\]{4,16384}/gi },
+  {
+    // netrc
+    hint: /login\s/,
+    form: /(login\s{1,8}[^\s"\\]{1,128}(?:\s|\\[nrt]){1,8}password\s{1,8})[^\s"\\]{1,256}/g,
+  },
+].map(({ hint, form }) => ({ hint, form: beginning(form) }));
 /** Passwords beside a name: in an address, and as an option of curl. */
-const PASSED: readonly RegExp[] = [
-  /(:\/\/[^\s/:@"\\]{0,256}:)[^\s/@"\\]{1,256}(?=@)/g,
-  /([\s"](?:-u|--user)[ =](?:\\{0,31}"|')?[^\s:"'\\]{1,128}:)[^\s"'\\]{1,256}/g,
+const PASSED: readonly Form[] = [
+  { hint: /:\/\//, form: /(:\/\/[^\s/:@"\\]{0,256}:)[^\s/@"\\]{1,256}(?=@)/g },
+  {
+    hint: /-u/,
+    form: /([\s"](?:-u|--user)[ =](?:\\{0,31}"|')?[^\s:"'\\]{1,128}:)[^\s"'\\]{1,256}/g,
+  },
 ];
 /** Secrets that are known by their own form. */
-const FORMED: readonly RegExp[] = [
-  /sk-(?:ant|proj|live|test)?[-_A-Za-z0-9]{16,16384}/g,
-  /[rs]k_(?:live|test)_[A-Za-z0-9]{10,16384}/g,
-  /(?:gh[opusr]|npm)_[A-Za-z0-9]{30,16384}/g,
-  /github_pat_[A-Za-z0-9_]{40,16384}/g,
-  /(?:glpat|xox[abprs])-[\w-]{10,16384}/g,
-  /A[KS]IA[0-9A-Z]{16}/g,
-  /AIza[0-9A-Za-z_-]{35}/g,
-  /(?<!-)eyJ[\w-]{10,16384}\.[\w-]{10,16384}\.[\w-]{10,16384}/g,
-].map(beginning);
+const FORMED: readonly Form[] = [
+  { hint: /sk-/, form: /sk-(?:ant|proj|live|test)?[-_A-Za-z0-9]{16,16384}/g },
+  { hint: /k_(?:live|test)_/, form: /[rs]k_(?:live|test)_[A-Za-z0-9]{10,16384}/g },
+  { hint: /gh[opusr]_|npm_/, form: /(?:gh[opusr]|npm)_[A-Za-z0-9]{30,16384}/g },
+  { hint: /github_pat_/, form: /github_pat_[A-Za-z0-9_]{40,16384}/g },
+  { hint: /glpat-|xox/, form: /(?:glpat|xox[abprs])-[\w-]{10,16384}/g },
+  { hint: /A[KS]IA/, form: /A[KS]IA[0-9A-Z]{16}/g },
+  { hint: /AIza/, form: /AIza[0-9A-Za-z_-]{35}/g },
+  { hint: /eyJ/, form: /(?<!-)eyJ[\w-]{10,16384}\.[\w-]{10,16384}\.[\w-]{10,16384}/g },
+].map(({ hint, form }) => ({ hint, form: beginning(form) }));
 /** Also one that was cut, so that its end is missing. */
-const PRIVATE_KEY =
-  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[\w+/=:,.\s]|\\[\\nrt]|-(?!----(?:END|BEGIN))){0,65536}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g;
-/** One look decides whether any of the others can find something. */
-const HINT =
-  /authorization|api[ ._-]?key|token|secret|passw|passphrase|credential|access[ ._-]?key|(?:signing|encryption|private)[ ._-]?key|cookie|bearer|basic |[rs]k[-_]|gh[opusr]_|github_pat|glpat-|npm_|xox[abprs]-|A[KS]IA|AIza|eyJ|PRIVATE KEY|:\/\/|-u|login /i;
+const PRIVATE_KEY: Form = {
+  hint: /PRIVATE KEY/,
+  form: /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:[\w+/=:,.\s]|\\[\\nrt]|-(?!----(?:END|BEGIN))){0,65536}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?/g,
+};
+/** The end of a field's name that may be secret, with its quote. */
+const FIELD_HINT =
+  /(?:key|token|secret|password|passwd|passphrase|authorization|cookie|credentials?)[ ._-]{0,80}\\{0,31}"/i;
 
 const GONE = '[redacted]';
 /** Shorter values are words. */
@@ -67,11 +90,13 @@ export function scrubber(secrets: readonly string[] = []): Scrub {
   return (json) => {
     let text = json;
     for (const form of forms) if (text.includes(form)) text = text.replaceAll(form, GONE);
-    if (!HINT.test(text)) return text;
-    let clean = withoutNamed(text).replace(PRIVATE_KEY, GONE);
-    for (const form of [...NAMED, ...PASSED]) clean = clean.replace(form, `$1${GONE}`);
-    for (const form of FORMED) clean = clean.replace(form, GONE);
-    return clean;
+    if (FIELD_HINT.test(text)) text = withoutNamed(text);
+    if (PRIVATE_KEY.hint.test(text)) text = text.replace(PRIVATE_KEY.form, GONE);
+    for (const { hint, form } of [...NAMED, ...PASSED]) {
+      if (hint.test(text)) text = text.replace(form, `$1${GONE}`);
+    }
+    for (const { hint, form } of FORMED) if (hint.test(text)) text = text.replace(form, GONE);
+    return text;
   };
 }
 

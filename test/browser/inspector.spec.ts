@@ -1,5 +1,8 @@
 /** The page over a real run: what a person sees, and what the keyboard does. */
+
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { readFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { pathToFileURL } from 'node:url';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -143,6 +146,35 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
     await page.context().close();
   });
 
+  it('says whose an agent is, both ways; and follows what happens to where it ends', async () => {
+    const { page } = await firstTurn();
+    const isIn = (name: string) =>
+      page.evaluate(`(() => {
+        const [exit, stage] = [
+          [...document.querySelectorAll('.chart .exit')].find((one) => one.textContent.includes('${name}')),
+          document.getElementById('stage'),
+        ].map((one) => one.getBoundingClientRect());
+        return exit.left >= stage.left && exit.right <= stage.right &&
+          exit.top >= stage.top && exit.bottom <= stage.bottom;
+      })()`);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.reload();
+    await shows(page, 1);
+    await page.locator('#instance').selectOption({ index: 1 });
+    await expect.poll(() => isIn('completed')).toBe(true);
+    await tab(page, 'conversation');
+    await page.locator('.call .link').click();
+    await expect
+      .poll(() => page.locator('#instance option:checked').textContent())
+      .toContain('check the notes');
+    await tab(page, 'step');
+    await page.locator('#panel-step .facts .link').click();
+    await expect
+      .poll(() => page.locator('#instance option:checked').textContent())
+      .toContain('Thanks.');
+    await page.context().close();
+  });
+
   it('is the same after a reload', async () => {
     const { page } = await firstTurn();
     const before = await position(page);
@@ -182,6 +214,19 @@ describe.skipIf(chromiumPath === undefined)('the inspector in a browser', () => 
     await shows(empty.page, 1);
     await empty.page.locator('#instance').selectOption({ index: 0 });
     await expect.poll(() => position(empty.page)).toEqual(before);
+    // also from the menu; what is whole of one that was cut is shown, and that it was cut
+    await empty.page.locator('#export summary').click();
+    const [chooser] = await Promise.all([
+      empty.page.waitForEvent('filechooser'),
+      empty.page.locator('#open').click(),
+    ]);
+    const cut = recording.slice(0, Math.floor(recording.length * 0.9));
+    await chooser.setFiles({ name: 'cut.jsonl', mimeType: 'text/plain', buffer: Buffer.from(cut) });
+    await expect
+      .poll(() => empty.page.locator('#notice').textContent())
+      .toContain('the recording was cut');
+    await empty.page.locator('#notice-close').click();
+    await expect.poll(() => empty.page.locator('#notice').isVisible()).toBe(false);
     await drop(empty.page, 'no recording at all');
     await expect.poll(() => empty.page.locator('#toast').textContent()).toContain('no recording');
     for (const seen of [alone, empty]) await seen.page.context().close();
@@ -220,6 +265,9 @@ describe.skipIf(chromiumPath === undefined)('a run that is watched while it goes
     await expect
       .poll(() => page.locator('#panel-step').textContent())
       .toContain('Waiting for the first event');
+    // what will run can be looked at before it does
+    await expect.poll(() => page.locator('.chart').count()).toBe(1);
+    await expect.poll(() => page.locator('#stage-empty').isVisible()).toBe(false);
     await session.ask('the first prompt');
     await ended(page, 'completed');
     await session.ask('the second prompt');
@@ -229,7 +277,32 @@ describe.skipIf(chromiumPath === undefined)('a run that is watched while it goes
       .toContain('second');
     await session.engine.close();
     await expect.poll(() => page.locator('#status').textContent()).toBe('ended');
+    await expect.poll(() => page.locator('#live').isVisible()).toBe(false);
     expect(complaints).toEqual([]);
+    await page.context().close();
+    await session.close();
+  });
+
+  it('says that nobody answers, keeps what it has, and goes on when somebody does again', async () => {
+    const session = await watch({ script: { replies: [say('One.'), say('Two.')] } });
+    const { port } = new URL(session.inspector.url);
+    const sockets = new Set<Socket>();
+    const note = (message: unknown) => {
+      const { socket } = message as { socket: Socket };
+      if (String(socket.localPort) === port) sockets.add(socket);
+    };
+    subscribe('net.server.socket', note);
+    const { page } = await open(browser, session.inspector.url);
+    await session.ask('the first prompt');
+    await ended(page, 'completed');
+    const { of } = await position(page);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => page.locator('#notice').textContent()).toContain('does not answer');
+    expect(await position(page)).toMatchObject({ of });
+    await session.ask('the second prompt');
+    await expect.poll(() => page.locator('#notice').isVisible(), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => page.locator('#instance option').count(), { timeout: 20_000 }).toBe(2);
+    unsubscribe('net.server.socket', note);
     await page.context().close();
     await session.close();
   });

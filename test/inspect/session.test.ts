@@ -125,3 +125,42 @@ it('a page that comes back gets what it has not seen', async () => {
     check: () => inspector?.close(),
   });
 });
+
+it('MACH-01 what a page hears of a step does not grow with what was said, and holds no key', async () => {
+  let inspector: Inspector | undefined;
+  let page: Page | undefined;
+  const words = 'a line of a long output 1234567890\n';
+  const command = `yes '${words.trim()}' | head -n 700`;
+  const sizes = new Map<string, number>();
+  await tell({
+    script: {
+      replies: [1, 2, 3]
+        .map((n) => callTool('Bash', { command: `${command} # ${n}` }))
+        .concat(say('done')),
+    },
+    begin: async (engine) => {
+      inspector = await startInspector(engine);
+      page = openPage(inspector.url);
+      await page.hello();
+    },
+    after: async () => {
+      if (!page) throw new Error('not opened');
+      const { entries, all, until } = page;
+      await until(() => all('message').some(({ effect }) => effect === 'ends'));
+      const said = JSON.stringify(entries);
+      expect(said).not.toContain('a key of no value');
+      expect(said).not.toMatch(/x-api-key|text_delta/);
+      for (const entry of entries) {
+        const { length } = JSON.stringify(entry);
+        sizes.set(entry.kind, Math.max(sizes.get(entry.kind) ?? 0, length));
+        const body = JSON.stringify(words.repeat(20)).slice(1, -1);
+        if (entry.kind !== 'message') expect(JSON.stringify(entry)).not.toContain(body);
+      }
+      // 75 kB were read: a step tells of ids and counts, a message of its begin
+      expect(sizes.get('step')).toBeLessThan(16_000);
+      expect(sizes.get('message')).toBeLessThan(16_000);
+      page.close();
+    },
+    check: () => inspector?.close(),
+  });
+});

@@ -44,7 +44,7 @@ export class Header {
         : '– / –';
     const isRecording = run.hello !== undefined && run.hello.source !== 'live';
     const live = need<HTMLButtonElement>('live');
-    live.hidden = isRecording;
+    live.hidden = isRecording || run.ended !== undefined;
     set(live, { 'aria-pressed': String(view.isLive) });
     set(need('follow'), { 'aria-pressed': String(view.isFollowing) });
     for (const id of ['first', 'previous']) need<HTMLButtonElement>(id).disabled = cursor <= 0;
@@ -80,7 +80,7 @@ export class Header {
   }
 }
 
-const TITLE_LETTERS = 46;
+const TITLE_LETTERS = 40;
 const cut = (text: string, letters: number) =>
   text.length > letters ? `${text.slice(0, letters - 1).trimEnd()}…` : text;
 

@@ -38,7 +38,7 @@ function cutText(cut: Cut): string {
     case 'array':
       return `[… ${count(cut.length)} items]`;
     case 'object':
-      return `{… ${count(cut.size)} keys}`;
+      return `{… ${count(cut.size)} ${cut.size === 1 ? 'key' : 'keys'}}`;
     case 'map':
     case 'set':
       return `${cut.is} of ${count(cut.size)}`;
@@ -162,6 +162,8 @@ export function diffOf(ops: readonly DiffOp[], moreOps: number): HTMLElement {
   return el('div.changes', ...cards, more);
 }
 
+const itemsText = (items: number) => (items === 1 ? 'one item' : `${count(items)} items`);
+
 /** Of a value that begins: so many fields at once, the others folded. */
 const BEGIN_LINES = 8;
 
@@ -193,6 +195,6 @@ function bodyOf(op: DiffOp): HTMLElement {
       return el('div.change-body', ...op.items.map(come), more);
     }
     case 'truncate':
-      return el('div.change-body', el('div.gone', `${count(op.from - op.to)} items`));
+      return el('div.change-body', el('div.gone', itemsText(op.from - op.to)));
   }
 }
