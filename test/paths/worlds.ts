@@ -224,6 +224,23 @@ export const inputOf = ({ limits, chart }: PathWorld): QueryInput => ({
   limits: { ...limits, windowTokens: 1_000 },
 });
 
+/**
+ * Words that come too late, or twice: the result of a call and the answer to a question that are
+ * not open, a question of a call that is not, one that is asked already. They may come wherever
+ * calls run, and change nothing.
+ */
+export const staleIn = ({ openQuestions }: QueryState): readonly Event[] => [
+  {
+    type: 'tool.result',
+    id: 'nobody',
+    message: { uuid: 'stale', role: 'user', kind: 'tool_result', toolUseId: 'nobody' },
+    fingerprint: 'stale',
+  },
+  { type: 'person.asked', question: 'stale', toolUseId: 'nobody', atMs: 1 },
+  { type: 'person.answered', question: 'stale', atMs: 1 },
+  ...openQuestions.map((open) => ({ type: 'person.asked' as const, ...open, atMs: 1 })),
+];
+
 const LIVE = ['callModel', 'toolExecutor', 'roundDescriber'];
 /** The alphabet of a world, in the words of `coverTransitions`. */
 export function outcomesOf({ letters }: PathWorld) {
