@@ -18,16 +18,15 @@ import { renderRounds } from '../services/collapse/render.ts';
 import type { Segment } from '../services/collapse/segments.ts';
 import { makeFolder } from '../services/make-folder.ts';
 import { forgetToldIn } from '../services/memory/nested-memory.ts';
-import type { LogMessage } from '../services/messages.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import { callsOf } from '../services/preprocess/rounds.ts';
 import { windows } from '../services/preprocess/windows.ts';
 import { fileStateOf } from '../services/tools/files/index.ts';
 import { windowsOf } from './context-services.ts';
 import { noteCollapsed } from './request-maker.ts';
-import { bill, type Session } from './session.ts';
+import type { Session } from './session.ts';
 import type { SessionServices } from './session-services.ts';
-import { mayPay, smallModelOf } from './small-model.ts';
+import { noteOf, smallModel } from './small-model.ts';
 
 /** What is kept of its tokens, a summary must free at least as much again. */
 const SUMMARY_SHARE_MAX = 0.5;
@@ -42,44 +41,25 @@ export function contextCollapse(session: Session, services: SessionServices): Co
 }
 
 function collapseOf(session: Session, services: SessionServices): ContextCollapse {
-  const { log, tokens: counter, transcript, collapses, config } = session;
+  const { log, tokens: counter, transcript, collapses } = session;
   const windowOf = windowsOf(session);
+  const small = smallModel(session, services.callModel);
   return createCollapse({
     ...{ log, counter, collapses, tell: services.tell, beside: services.beside },
     numbersOf: (model) => {
       const { windowTokens, outputTokensMax } = windowOf(model);
       return windows(windowTokens, outputTokensMax);
     },
-    ask: (state, segment, signal) => {
-      const model = smallModelOf(config, state.model);
-      const { contextWindowTokens: windowTokens } = modelFacts(model);
-      const makeNote = (text: string) => noteOf(session, session.uuid(), 'nudge', text);
-      const onUsage = (name: string, usage: Parameters<typeof bill>[2]) =>
-        void bill(session, name, usage);
-      const { callModel } = services;
-      return askFold({ segment, model, windowTokens, makeNote, signal }, { callModel, onUsage });
+    ask: ({ model: main }, segment, signal) => {
+      const { contextWindowTokens: windowTokens } = modelFacts(small.nameBeside(main));
+      return askFold({ segment, main, windowTokens, signal }, small);
     },
-    mayPay: ({ model }, segment) => mayPay(session, model, foldTokensOf(segment)),
+    mayPay: ({ model }, segment) => small.mayPay(model, foldTokensOf(segment)),
     fold: (segment, summary) => fold(session, segment, summary),
     onStaged: (collapse) => transcript.note('collapse-staged', { ...collapse }),
     onCommitted: (commit) => noteCommit(session, commit),
   });
 }
-
-const noteOf = (
-  session: Session,
-  uuid: string,
-  origin: 'nudge' | 'summary',
-  text: string,
-): LogMessage => ({
-  uuid,
-  timestamp: session.now().toISOString(),
-  role: 'user',
-  kind: 'note',
-  origin,
-  isMeta: true,
-  content: [{ type: 'text', text }],
-});
 
 /** `undefined`: the summary is too long to be worth it. */
 async function fold(

@@ -5,29 +5,16 @@ import {
 } from '../services/describer/round-describer.ts';
 import type { QueryDeps } from './deps.ts';
 import type { QueryScope } from './query-scope.ts';
-import { bill } from './session.ts';
 import type { SessionServices } from './session-services.ts';
-import { mayPay, smallModelOf } from './small-model.ts';
+import { smallModel } from './small-model.ts';
 
 /** One for each query. */
 export function roundDescriber(scope: QueryScope, services: SessionServices): RoundDescriber {
   const { session } = scope;
   return createRoundDescriber({
     log: session.log,
-    callModel: services.callModel,
-    model: (main) => smallModelOf(session.config, main),
-    mayPay: ({ model }, size) => mayPay(session, model, size),
+    smallModel: smallModel(session, services.callModel),
     sizeOf: (text) => session.tokens.estimateText(text),
-    onUsage: (model, usage) => bill(session, model, usage),
-    makeNote: (text) => ({
-      uuid: session.uuid(),
-      timestamp: session.now().toISOString(),
-      role: 'user',
-      kind: 'note',
-      origin: 'nudge',
-      isMeta: true,
-      content: [{ type: 'text', text }],
-    }),
     tell: services.tell,
   });
 }

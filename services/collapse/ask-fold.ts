@@ -1,6 +1,5 @@
 /** Asks a small model for the summary of one segment. One request: a later one may try again. */
-import type { LogMessage } from '../messages.ts';
-import type { CallModel, ModelRequest, Usage } from '../model/types.ts';
+import type { SmallModel } from '../model/ask-small-model.ts';
 import { FOLD_SYSTEM_PROMPT, foldQuestion } from './fold-prompt.ts';
 import { renderRounds } from './render.ts';
 import type { Segment } from './segments.ts';
@@ -15,16 +14,11 @@ const CHARS_PER_TOKEN = 3;
 
 export interface FoldQuestion {
   readonly segment: Segment;
-  readonly model: string;
-  /** Of that model, prompt and answer together. */
+  /** The model of the loop. */
+  readonly main: string;
+  /** Of the small model, prompt and answer together. */
   readonly windowTokens: number;
-  readonly makeNote: (text: string) => LogMessage;
   readonly signal: AbortSignal;
-}
-export interface FoldDeps {
-  readonly callModel: CallModel;
-  /** Bills what a call has used, also one that was broken off. */
-  readonly onUsage: (model: string, usage: Usage) => void;
 }
 export type FoldAnswer =
   | { readonly ok: true; readonly summary: string }
@@ -51,46 +45,20 @@ function recordOf({ segment, windowTokens }: FoldQuestion): string {
   return renderRounds(segment.messages, Math.floor(room / segment.messages.length));
 }
 
-function requestOf(question: FoldQuestion): ModelRequest {
-  const tokensMax = summaryTokensOf(question.segment);
-  return {
-    model: question.model,
-    systemPrompt: [FOLD_SYSTEM_PROMPT],
-    thinking: { type: 'disabled' },
-    tools: [],
-    messages: [question.makeNote(foldQuestion(recordOf(question), tokensMax))],
-    maxTokens: answerTokensMax(question.segment),
-    querySource: 'collapse',
-    signal: question.signal,
-  };
-}
-
 /** *Contract:* never throws; ends when the signal does. */
-export async function askFold(question: FoldQuestion, deps: FoldDeps): Promise<FoldAnswer> {
-  const request = requestOf(question);
-  let text = '';
-  for await (const event of deps.callModel(request)) {
-    switch (event.type) {
-      case 'block':
-        for (const block of event.message.content) if (block.type === 'text') text += block.text;
-        break;
-      case 'ended':
-        deps.onUsage(request.model, event.usage);
-        if (event.stopReason !== 'end_turn' && event.stopReason !== 'stop_sequence')
-          return { ok: false, reason: `the summary ended with ${event.stopReason}` };
-        return text.trim() === ''
-          ? { ok: false, reason: 'the summary was empty' }
-          : { ok: true, summary: text.trim() };
-      case 'failed':
-        if (event.usage) deps.onUsage(request.model, event.usage);
-        return {
-          ok: false,
-          reason: event.failure.detail,
-          ...(event.failure.class === 'over_budget' ? { isUnpaid: true } : {}),
-        };
-      default:
-        break; // deltas are for the loop's own answers
-    }
-  }
-  return { ok: false, reason: 'the model said nothing' };
+export async function askFold(
+  question: FoldQuestion,
+  smallModel: Pick<SmallModel, 'ask'>,
+): Promise<FoldAnswer> {
+  const { segment, main, signal } = question;
+  const answer = await smallModel.ask({
+    ...{ main, signal, querySource: 'collapse', system: FOLD_SYSTEM_PROMPT },
+    text: foldQuestion(recordOf(question), summaryTokensOf(segment)),
+    maxTokens: answerTokensMax(segment),
+  });
+  if (!answer.ok) return answer;
+  if (answer.cutBy !== undefined)
+    return { ok: false, reason: `the summary ended with ${answer.cutBy}` };
+  const summary = answer.text.trim();
+  return summary === '' ? { ok: false, reason: 'the summary was empty' } : { ok: true, summary };
 }

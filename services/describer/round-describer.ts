@@ -8,23 +8,16 @@ import type { DescribeCommand } from '../../machines/events.ts';
 import type { QueryState } from '../../machines/state.ts';
 import type { Line } from '../as-actor.ts';
 import type { MessageLog } from '../message-log.ts';
-import type { LogMessage } from '../messages.ts';
-import type { CallModel, ModelRequest, Usage } from '../model/types.ts';
+import type { SmallModel } from '../model/ask-small-model.ts';
 import { callsOf } from '../preprocess/rounds.ts';
 import type { Tell } from '../preprocess/stage.ts';
 import { DESCRIBE_PROMPT, describeQuestion, readDescription } from './describe-prompt.ts';
 
 export interface RoundDescriberDeps {
   readonly log: MessageLog;
-  readonly callModel: CallModel;
-  /** The small model. */
-  readonly model: (main: string) => string;
-  /** Whether the budget has room for a call of this size, in tokens. */
-  readonly mayPay: (state: QueryState, size: { prompt: number; answer: number }) => boolean;
+  readonly smallModel: Pick<SmallModel, 'ask' | 'mayPay'>;
+  /** Tokens. */
   readonly sizeOf: (text: string) => number;
-  /** Bills a call. @returns dollars. */
-  readonly onUsage: (model: string, usage: Usage) => number;
-  readonly makeNote: (text: string) => LogMessage;
   readonly tell: Tell;
 }
 
@@ -73,19 +66,21 @@ export function createRoundDescriber(deps: RoundDescriberDeps): RoundDescriber {
     const question = describeQuestion(messages);
     if (question === undefined || failures >= FAILURES_MAX) return;
     const size = { prompt: deps.sizeOf(DESCRIBE_PROMPT + question), answer: ANSWER_TOKENS };
-    if (!deps.mayPay(state, size)) return;
-    const model = deps.model(state.model);
-    const request = requestOf(model, deps.makeNote(question), signal);
-    const { text, usd, problem, isUnpaid } = await answerOf(request, deps);
-    if (isOver.aborted || isUnpaid) return; // nobody has failed
-    const line = text === undefined ? undefined : readDescription(text);
+    if (!deps.smallModel.mayPay(state.model, size)) return;
+    const answer = await deps.smallModel.ask({
+      ...{ main: state.model, signal, querySource: 'tool_summary' },
+      ...{ system: DESCRIBE_PROMPT, text: question, maxTokens: ANSWER_TOKENS },
+    });
+    if (isOver.aborted || (!answer.ok && answer.isUnpaid)) return; // nobody has failed
+    const line = answer.ok ? readDescription(answer.text) : undefined;
     if (line === undefined || signal.aborted) {
-      fail(signal.aborted ? 'they come too late' : (problem ?? 'the model said nothing'));
+      const problem = answer.ok ? 'the model said nothing' : answer.reason;
+      fail(signal.aborted ? 'they come too late' : problem);
       return;
     }
     failures = 0;
     const toolUseIds = messages.flatMap(callsOf).map(({ id }) => id);
-    send({ type: 'round.described', text: line, toolUseIds, usd });
+    send({ type: 'round.described', text: line, toolUseIds, usd: answer.usd });
   };
   const begin = (
     line: Line<DescribeCommand>,
@@ -124,43 +119,4 @@ export function createRoundDescriber(deps: RoundDescriberDeps): RoundDescriber {
       waited.giveUp();
     },
   };
-}
-
-const requestOf = (model: string, note: LogMessage, signal: AbortSignal): ModelRequest => ({
-  ...{ model, signal, messages: [note], systemPrompt: [DESCRIBE_PROMPT], tools: [] },
-  thinking: { type: 'disabled' },
-  maxTokens: ANSWER_TOKENS,
-  querySource: 'tool_summary',
-});
-
-interface Answer {
-  readonly text: string | undefined;
-  readonly usd: number;
-  readonly problem?: string;
-  /** The budget does not pay for it, so that nobody was asked. */
-  readonly isUnpaid?: boolean;
-}
-
-/** One request, read to its end and billed. */
-async function answerOf(
-  request: ModelRequest,
-  { callModel, onUsage }: RoundDescriberDeps,
-): Promise<Answer> {
-  let text = '';
-  for await (const event of callModel(request)) {
-    switch (event.type) {
-      case 'block':
-        for (const block of event.message.content) if (block.type === 'text') text += block.text;
-        break;
-      case 'ended':
-        return { text, usd: onUsage(request.model, event.usage) };
-      case 'failed': {
-        const usd = event.usage ? onUsage(request.model, event.usage) : 0;
-        const { class: kind, detail: problem } = event.failure;
-        return { text: undefined, usd, problem, isUnpaid: kind === 'over_budget' };
-      }
-      default: // deltas are for the loop's own answers
-    }
-  }
-  return { text: undefined, usd: 0, problem: 'the model said nothing' };
 }

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { begin } from '../../../machines/state.ts';
 import { createRoundDescriber } from '../../../services/describer/round-describer.ts';
 import { emptyHistory, MessageLog } from '../../../services/message-log.ts';
+import { createSmallModel } from '../../../services/model/ask-small-model.ts';
 import { payFrom } from '../../../services/model/pay-from.ts';
 import { Purse } from '../../../services/model/purse.ts';
 import type { StageWord } from '../../../services/preprocess/stage.ts';
@@ -30,15 +31,17 @@ it('is asked for with each round, sent with none, and never given up', async () 
   );
   const describer = createRoundDescriber({
     log,
-    callModel: (request) => {
-      asked += 1;
-      return paid(request);
-    },
-    model: () => 'small',
-    mayPay: () => true, // as it was a moment ago
+    smallModel: createSmallModel({
+      callModel: (request) => {
+        asked += 1;
+        return paid(request);
+      },
+      nameBeside: () => 'small',
+      mayPay: () => true, // as it was a moment ago
+      onUsage: () => 0,
+      makeNote: (text) => user(text),
+    }),
     sizeOf: () => 1,
-    onUsage: () => 0,
-    makeNote: (text) => user(text),
     tell: (word) => told.push(word),
   });
   const state = begin({ queryId: 'q', history: emptyHistory, model: 'm' });
