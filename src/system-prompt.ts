@@ -5,6 +5,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { repositoryDoubt } from '../services/permissions/git/repository.ts';
 
 export const PROMPT_VERSION = 1;
 
@@ -29,23 +30,39 @@ Answers
 /** At most so long for a description of the repository: it must not delay the first request. */
 const GIT_MS = 800;
 const STATUS_LINES_MAX = 40;
+/** In a submodule git would start another git, which reads a configuration of its own. */
+const lookAtFiles = ['status', '--short', '--untracked-files=normal', '--ignore-submodules=all'];
+
+/**
+ * Nobody is asked about this git, so it starts nothing and writes nothing, whatever the repository
+ * has become since it was looked at: no monitor, no hook, no refreshed index.
+ */
+const startsNothing: readonly string[] = [
+  ...['--no-optional-locks', '--no-pager', '-c', 'core.fsmonitor=false'],
+  ...['-c', 'core.hooksPath=/dev/null', '-c', 'status.submoduleSummary=false'],
+];
 
 const git = (cwd: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<string> =>
   new Promise((resolve) => {
-    execFile('git', [...args], { cwd, env, timeout: GIT_MS, maxBuffer: 1 << 20 }, (error, out) =>
+    const options = { cwd, env, timeout: GIT_MS, maxBuffer: 1 << 20 };
+    execFile('git', [...startsNothing, ...args], options, (error, out) =>
       resolve(error ? '' : out.trimEnd()),
     );
   });
 
-/** State of the repository at the start, once for a session; empty outside of one. */
+/**
+ * State of the repository at the start, once for a session. Empty outside of one, and in one that
+ * could make git run a program: to look is not worth that, and nobody has trusted it yet.
+ */
 export async function systemContext(
   cwd: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
   if (!existsSync(join(cwd, '.git'))) return '';
+  if ((await repositoryDoubt(cwd)) !== undefined) return '';
   const [branch, status] = await Promise.all([
     git(cwd, env as NodeJS.ProcessEnv, 'branch', '--show-current'),
-    git(cwd, env as NodeJS.ProcessEnv, 'status', '--short', '--untracked-files=normal'),
+    git(cwd, env as NodeJS.ProcessEnv, ...lookAtFiles),
   ]);
   const lines = status.split('\n').filter(Boolean);
   const shown = lines.slice(0, STATUS_LINES_MAX).join('\n');

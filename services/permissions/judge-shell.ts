@@ -1,5 +1,5 @@
 /** What rules and mode say about a shell command: each command in it is judged by itself. */
-import { repositoryDoubt } from './git-repository.ts';
+import { repositoryDoubt } from './git/repository.ts';
 import { byRule, guardGlob, guardPath, type PathCheck, permitPath } from './judge-paths.ts';
 import { guardAbove } from './own-folder.ts';
 import { absolute, type Place } from './paths.ts';

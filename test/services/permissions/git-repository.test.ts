@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { suspiciousKey } from '../../../services/permissions/git-repository.ts';
+import { suspiciousKey } from '../../../services/permissions/git/config.ts';
 import { ground } from './ground.ts';
 
 const git = (cwd: string, ...args: string[]) =>
