@@ -19,6 +19,7 @@ import type { PermissionUpdate } from '../services/permissions/updates.ts';
 import type { Compact } from '../services/recovery/compact.ts';
 import type { SandboxPolicy } from '../services/sandbox/sandbox.ts';
 import type { Skill } from '../services/skills/load-skills.ts';
+import type { Todo } from '../services/tools/todos.ts';
 import type { Tool, ToolInput, ToolState } from '../services/tools/tool.ts';
 import type { QueryDeps } from './deps.ts';
 import type { Refreshed } from './settings-refresh.ts';
@@ -27,10 +28,8 @@ import type { SDKMessage } from './wire.ts';
 /** Belongs to the host: read by `getAppState` at each use, written by `setAppState`. */
 export interface AppState {
   readonly toolPermissionContext: ToolPermissionContext;
-  readonly mcp: { readonly clients: readonly MCPServerConnection[] };
-  readonly todos: readonly unknown[];
-  readonly fileHistory: Readonly<Record<string, unknown>>;
-  readonly fastMode: boolean;
+  /** The plan of the model, as TodoWrite has left it: for a host to show. */
+  readonly todos: readonly Todo[];
 }
 
 /** A server of tools, connected or not. Its tools are part of what the model is offered. */
@@ -288,7 +287,6 @@ export interface QueryEngineConfig {
   readonly skills?: readonly Skill[];
   /** Offered from the first skill on that is found by the work; with `skills` it is there already. */
   readonly skillTool?: Tool;
-  readonly mcpToolMs?: number;
   /** What was found odd while the options were read: told with the first turn. */
   readonly startWarnings?: readonly string[];
   /** A look at the settings files before each turn: a change may tighten, never loosen. */

@@ -67,7 +67,6 @@ export function contextServices(parts: ContextParts): ContextServices {
     ...lightStages(parts),
     autocompact: createAutocompact({
       ...{ compact, counter, tell, windowOf: windowsOf(session) },
-      isEnabled: () => true,
       autoCompactWindow: () => config.autoCompactWindow,
       pricesOf: worstPrices,
       // It would count what the API leaves out; what the last answer said is nearer.
@@ -84,7 +83,7 @@ export function contextServices(parts: ContextParts): ContextServices {
       },
     }),
     reactiveCompact: REACTIVE_COMPACT
-      ? createReactiveCompact({ compact, isEnabled: () => true, tell })
+      ? createReactiveCompact({ compact, tell })
       : async () => ({ type: 'compact.failed', usd: 0 }),
   };
 }

@@ -11,6 +11,7 @@ import type { LogMessage } from '../services/messages.ts';
 import type { UsageMeter } from '../services/model/usage.ts';
 import type { PermissionDenial } from '../services/permissions/types.ts';
 import { laterSkillTool } from '../services/skills/found-skills.ts';
+import { todosOf } from '../services/tools/todos.ts';
 import type { Tool, ToolState } from '../services/tools/tool.ts';
 import { allCommands } from './commands.ts';
 import { type QueryConfig, type QueryEngineConfig, snapshotQueryConfig } from './config.ts';
@@ -94,6 +95,8 @@ export class EngineState {
     this.discoveredSkillNames = this.session.discoveredSkillNames;
     this.loadedNestedMemoryPaths = this.session.loadedNestedMemoryPaths;
     this.agents = new Subagents(this.session, () => this.scope);
+    todosOf(this.readFileState).onChange = (todos) =>
+      config.setAppState((previous) => ({ ...previous, todos }));
     this.session.watch.onBroken = (text) => this.tell(text);
     this.left = resumed?.isRewound ? undefined : resumed?.restored;
     this.isDeferred = this.left?.isDeferred ?? false;

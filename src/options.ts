@@ -214,13 +214,7 @@ export async function configFromOptions(
     ...{ cwd, env, home, plugins, readsProject: sources.includes('project') },
     additionalDirectories: () => appState.toolPermissionContext.additionalDirectories,
   });
-  let appState: AppState = {
-    toolPermissionContext: permissions,
-    mcp: { clients: mcpClients },
-    todos: [],
-    fileHistory: {},
-    fastMode: false,
-  };
+  let appState: AppState = { toolPermissionContext: permissions, todos: [] };
   return {
     ...fieldsOf(options, settings),
     ...guardsOf(place, loaded, settings, environment.HOME),
@@ -453,5 +447,4 @@ const windowFrom = (options: Options, settings: Settings, environment: Environme
       settings.autoCompactWindow ??
       (numberFrom(environment, 'ESCAPEMENT_AUTOCOMPACT_WINDOW') || undefined),
     historySnip: options.historySnip ?? settings.historySnip,
-    mcpToolMs: numberFrom(environment, 'MCP_TOOL_TIMEOUT'),
   });

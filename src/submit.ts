@@ -3,14 +3,13 @@
  * frame by which every turn ends with exactly one result.
  */
 import type { LogMessage } from '../services/messages.ts';
-import type { CanUseTool } from '../services/permissions/types.ts';
 import { answerWithoutQuery } from './answer-without-query.ts';
 import type { Prompt, SubmitOptions } from './config.ts';
 import type { EngineState } from './engine-state.ts';
 import { enterQuery } from './enter-query.ts';
 import { initMessage, loadSkills } from './init-message.ts';
 import { leavable } from './leavable.ts';
-import { takeUpQueued } from './left-behind.ts';
+import { type TakenUp, takeUpLeft } from './left-behind.ts';
 import { handleOrphanedPermission } from './orphaned-permission.ts';
 import { type ProcessedInput, processUserInput } from './process-user-input.ts';
 import { concludeTurn } from './result.ts';
@@ -18,6 +17,7 @@ import { buildSessionPrompt } from './session-prompt.ts';
 import { makeReady, retractHalfSaid } from './session-start.ts';
 import { structuredOutputTool } from './structured-output.ts';
 import { Turn } from './turn.ts';
+import type { TurnPermission } from './turn-scope.ts';
 import type { SDKMessage } from './wire.ts';
 
 /**
@@ -82,6 +82,8 @@ async function endLeft(engine: EngineState, turn: Turn): Promise<void> {
   await concludeTurn(engine, turn, { kind: 'answered', text: '', reason: 'aborted_streaming' });
 }
 
+const nothingLeft: TakenUp = { messages: [], turnsSpent: 0 };
+
 /** The way of one turn. What a step needs of another it is given; what stays is in the engine. */
 async function* steps(
   engine: EngineState,
@@ -90,20 +92,22 @@ async function* steps(
   options: SubmitOptions,
 ): AsyncGenerator<SDKMessage, void, unknown> {
   if (prompt !== undefined) turn.promptUuids.push(options.uuid ?? engine.session.uuid());
-  const canUseTool = wrapCanUseTool(engine);
+  const permission = wrapCanUseTool(engine, turn);
   const model = resolveModel(engine);
-  const { notices, left } = await makeReady(engine, turn);
+  const notices = await makeReady(engine, turn);
   await buildSystemPrompt(engine, model);
   registerStructuredOutput(engine);
-  const start = { turn, model, canUseTool };
+  const start = { turn, model, permission };
   const settled = yield* handleOrphanedPermission(engine, start);
   const input = await processUserInput(engine, turn, prompt, options);
-  await persistUserMessages(engine, input, await takeUpQueued(engine, turn, left));
+  // Only a prompt that is asked takes along what a dead process has left.
+  const left = input.shouldQuery ? await takeUpLeft(engine, turn) : nothingLeft;
+  await persistUserMessages(engine, input, left.messages);
   const skills = loadSkills(engine);
   if (!settled) yield initMessage(engine, model, skills);
   yield* catchUp(engine, notices, input);
   const answer = yield* answerWithoutQuery(engine, start, input, settled);
-  const outcome = answer ?? (yield* enterQuery(engine, start, input, left?.turnsSpent ?? 0));
+  const outcome = answer ?? (yield* enterQuery(engine, start, input, left.turnsSpent));
   yield await concludeTurn(engine, turn, outcome);
 }
 
@@ -152,9 +156,21 @@ function failTurn(engine: EngineState, turn: Turn, error: Error): void {
   engine.interrupt();
 }
 
-/** 2. Denials are kept for the result. (The executor reports them; so nothing is asked twice.) */
-function wrapCanUseTool({ config }: EngineState): CanUseTool | undefined {
-  return config.canUseTool;
+/**
+ * 2. Who may be asked, with a memory: each denial is kept for the result of this turn and for the
+ * session. Rules and hooks deny, too, without asking; so the executor reports what was denied.
+ */
+function wrapCanUseTool(
+  { config: { canUseTool }, permissionDenials }: EngineState,
+  { denials }: Turn,
+): TurnPermission {
+  return {
+    ...(canUseTool ? { canUseTool } : {}),
+    onDenied: (denial) => {
+      denials.push(denial);
+      permissionDenials.push(denial);
+    },
+  };
 }
 
 /** 3. The model that the host chose last. Thinking is decided with the request. */

@@ -1,5 +1,5 @@
 /** The way to the host, for one query or for what the engine itself does before it. */
-import type { CanUseTool } from '../services/permissions/types.ts';
+import type { CanUseTool, PermissionDenial } from '../services/permissions/types.ts';
 import type { EngineState } from './engine-state.ts';
 import { OutputQueue, progressKey } from './output-queue.ts';
 import { QueryScope } from './query-scope.ts';
@@ -10,12 +10,20 @@ import type { SDKMessage } from './wire.ts';
 export interface TurnStart {
   readonly turn: Turn;
   readonly model: string;
-  readonly canUseTool: CanUseTool | undefined;
+  readonly permission: TurnPermission;
+}
+
+/** Who is asked whether a call may run, and where it is kept that one may not. */
+export interface TurnPermission {
+  /** Absent: nobody can be asked. */
+  readonly canUseTool?: CanUseTool;
+  /** Called once for each denied call, whoever has denied it: a person, a rule, the mode, a hook. */
+  readonly onDenied: (denial: PermissionDenial) => void;
 }
 
 export function beginScope(
   engine: EngineState,
-  { turn, model, canUseTool }: TurnStart,
+  { turn, model, permission }: TurnStart,
 ): QueryScope {
   const { session, config } = engine;
   const scope = new QueryScope({
@@ -25,11 +33,7 @@ export function beginScope(
     uuid: session.uuid,
     now: session.now,
     includePartialMessages: config.includePartialMessages ?? false,
-    onDenied: (denial) => {
-      turn.denials.push(denial);
-      engine.permissionDenials.push(denial);
-    },
-    ...(canUseTool ? { canUseTool } : {}),
+    ...permission,
   });
   scope.agents = engine.agents.runnerFor(scope, 0);
   engine.scope = scope;

@@ -18,8 +18,6 @@ export interface StopHooksDeps {
   readonly onWarning: (text: string) => void;
   /** Told why a hook has ended the query, for people. */
   readonly onPrevented?: (reason: string) => void;
-  /** Of a subagent: the call that it runs for. */
-  readonly parentToolUseId?: string;
 }
 
 /**
@@ -65,7 +63,6 @@ const say = (objections: readonly string[], deps: StopHooksDeps): MessageRef => 
     timestamp: new Date(deps.now()).toISOString(),
     content: [{ type: 'text', text: clipEnd(text, hookLimits.textCharsMax) }],
     isMeta: true,
-    ...(deps.parentToolUseId === undefined ? {} : { parentToolUseId: deps.parentToolUseId }),
   });
   return { uuid, role, kind };
 };

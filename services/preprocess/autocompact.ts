@@ -9,8 +9,6 @@ export interface AutocompactDeps {
   readonly compact: Compact;
   readonly counter: TokenCounter;
   readonly tell: Tell;
-  /** Read at each use. */
-  readonly isEnabled: () => boolean;
   readonly windowOf: (model: string) => ModelWindow;
   /** The host's own window for compaction (`autoCompactWindow`), tokens. */
   readonly autoCompactWindow: () => number | undefined;
@@ -34,7 +32,6 @@ export function createAutocompact(deps: AutocompactDeps): Stage {
   let skippedIn = '';
 
   const mayTry = (state: QueryState) =>
-    deps.isEnabled() &&
     (state.querySource === 'main' || state.querySource === 'subagent') &&
     state.autoCompactTracking.consecutiveFailures < state.limits.compactFailuresMax;
 

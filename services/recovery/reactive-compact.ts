@@ -7,8 +7,6 @@ import type { Compact } from './compact.ts';
 export type CompactAnswer = Extract<QueryEvent, { type: 'compact.done' | 'compact.failed' }>;
 export interface ReactiveCompactDeps {
   readonly compact: Compact;
-  /** Read at each use; off: the rung always fails. */
-  readonly isEnabled: () => boolean;
   readonly tell: Tell;
 }
 
@@ -17,9 +15,9 @@ export interface ReactiveCompactDeps {
  * after an abort.
  */
 export const createReactiveCompact =
-  ({ compact, isEnabled, tell }: ReactiveCompactDeps) =>
+  ({ compact, tell }: ReactiveCompactDeps) =>
   async (state: QueryState, signal: AbortSignal): Promise<CompactAnswer> => {
-    if (signal.aborted || !isEnabled()) return { type: 'compact.failed', usd: 0 };
+    if (signal.aborted) return { type: 'compact.failed', usd: 0 };
     const outcome = await compact({ state, trigger: 'auto', signal });
     switch (outcome.kind) {
       case 'done':

@@ -10,5 +10,18 @@ export interface Todo {
 }
 
 /** The session's list, empty at first. A call replaces `todos` as a whole. */
-export const todosOf = (state: ToolState): { todos: readonly Todo[] } =>
-  state.get('todos', (): { todos: readonly Todo[] } => ({ todos: [] }));
+export class TodoList {
+  #todos: readonly Todo[] = [];
+  /** Told of each new list. */
+  onChange: (todos: readonly Todo[]) => void = () => {};
+
+  get todos(): readonly Todo[] {
+    return this.#todos;
+  }
+  set todos(next: readonly Todo[]) {
+    this.#todos = next;
+    this.onChange(next);
+  }
+}
+
+export const todosOf = (state: ToolState): TodoList => state.get('todos', () => new TodoList());

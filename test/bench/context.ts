@@ -99,7 +99,6 @@ function pipeline(collapses: boolean) {
     createAutocompact({
       ...base,
       compact: async () => ({ kind: 'nothing', reason: 'a bench', usd: 0 }),
-      isEnabled: () => true,
       windowOf: () => ({ windowTokens: WINDOW_TOKENS, outputTokensMax: 64_000 }),
       autoCompactWindow: () => undefined,
       pricesOf: () => undefined,

@@ -22,7 +22,6 @@ const setup = async (given: Given, more: Partial<AutocompactDeps> = {}) => {
     compact: w.compact,
     counter: w.counter,
     tell: w.deps.tell,
-    isEnabled: () => true,
     windowOf: w.deps.windowOf,
     autoCompactWindow: () => undefined,
     pricesOf: () => undefined,
@@ -63,7 +62,6 @@ describe('autocompact', () => {
   });
 
   it.each<[string, Partial<AutocompactDeps>, Partial<QueryState>]>([
-    ['switched off', { isEnabled: () => false }, {}],
     ['not a loop', {}, { querySource: 'compact' }],
     [
       'CMP-09 three failures in a row',

@@ -7,10 +7,10 @@ import { assistant, call, result, user } from '../preprocess/histories.ts';
 import { type Given, prose, world } from './world.ts';
 
 const signal = new AbortController().signal;
-const setup = async (given: Given, isEnabled = true) => {
+const setup = async (given: Given) => {
   const w = await world(given);
   const { compact } = w;
-  const rung = createReactiveCompact({ compact, isEnabled: () => isEnabled, tell: w.deps.tell });
+  const rung = createReactiveCompact({ compact, tell: w.deps.tell });
   return { ...w, rung };
 };
 const rounds = (count: number) =>
@@ -22,7 +22,7 @@ it('makes a stuck request shorter', async () => {
   expect(answer).toMatchObject({ type: 'compact.done', usd: 0.5 });
 });
 
-it('fails without a request: first exchange, switched off, aborted', async () => {
+it('fails without a request: first exchange, aborted', async () => {
   const first = await setup({ history: [user('go'), ...rounds(1).flat()] });
   expect(await first.rung(first.stateWith(first.history), signal)).toEqual({
     type: 'compact.failed',
@@ -31,12 +31,10 @@ it('fails without a request: first exchange, switched off, aborted', async () =>
   expect(first.told('compactSkipped')).toMatchObject([
     { reason: expect.stringContaining('one exchange') },
   ]);
-  const off = await setup({ history: [user('go'), ...rounds(4).flat()] }, false);
-  expect((await off.rung(off.stateWith(off.history), signal)).type).toBe('compact.failed');
   expect((await first.rung(first.stateWith(first.history), AbortSignal.abort())).type).toBe(
     'compact.failed',
   );
-  expect([...first.server.requests, ...off.server.requests]).toEqual([]);
+  expect(first.server.requests).toEqual([]);
 });
 
 it('PAIR-03 what came while the summary was written is there once, after the summary', async () => {

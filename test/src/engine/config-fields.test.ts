@@ -82,6 +82,29 @@ it('getAppState, setAppState: read at each use, written through the host', async
   expect(told.last.permission_denials).toHaveLength(1);
 });
 
+it('getAppState: has the plan of the model, for a host that shows it; of its agents it has none', async () => {
+  const todo = (content: string) => ({ content, status: 'pending', activeForm: content });
+  const plans: unknown[] = [];
+  await tell({
+    script: {
+      replies: [
+        callTool('TodoWrite', { todos: [todo('one')] }),
+        callTool('Task', { description: 'd', prompt: 'p', subagent_type: 'general-purpose' }),
+        callTool('TodoWrite', { todos: [todo('of the agent')] }),
+        say('it is done'),
+        say('done'),
+      ],
+    },
+    config: (config) => ({
+      setAppState: (change) => {
+        config.setAppState(change);
+        plans.push(config.getAppState().todos);
+      },
+    }),
+  });
+  expect(plans.at(-1)).toEqual([todo('one')]);
+});
+
 it('initialMessages: the conversation goes on from them', async () => {
   const told = await tell({
     script: hello,
