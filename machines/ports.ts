@@ -43,7 +43,10 @@ export const questions = {
   drainCollapses: question<'collapse.drained' | 'collapse.empty'>(),
   /** Takes images and documents out, oldest first. `media.absent` when there is none. */
   stripMedia: question<'media.stripped' | 'media.absent'>(),
-  /** A summary although the window is full. *Must* carry no media itself. */
+  /**
+   * A summary although the window is full. *Must* carry no media itself. One that the budget does
+   * not pay for has failed like any other.
+   */
   reactiveCompact: question<'compact.done' | 'compact.failed'>(),
   /** What the fallback model can do and costs; runs the model switch hooks. */
   switchModel: question<'model.switched'>(),
@@ -57,7 +60,8 @@ export const questions = {
 export const conversations = {
   /**
    * One request. Sends `stream.opened`, finished blocks, then exactly one of `stream.ended` and
-   * `request.failed`, and nothing after that.
+   * `request.failed`, and nothing after that. What the budget does not pay for is not sent, and has
+   * failed as `over_budget`.
    */
   callModel: fromCallback<QueryEvent, QueryState>(() => {
     throw new Error('service not provided');

@@ -46,6 +46,7 @@ export function judgeLife(heard: Heard): readonly Problem[] {
   const results = resultsIn(messages);
   const facts = {
     ...{ messages, results, history, agreed, prompts },
+    // Warnings are of the whole process, in which walks run beside each other: its worker hears them.
     ...{ server: life.server, warnings: [] },
   };
   const except = new Set<InvariantName>(exceptionsOf(heard));
