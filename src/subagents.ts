@@ -1,39 +1,19 @@
 /**
  * Agents of one session: conversations of their own, each a run of the same chart. Those that are
- * waited for end with the query that called them; those in the background with the session.
+ * waited for end with the query that called them; those in the background with the session. Here is
+ * who works for whom; how one works, ends and is heard stands in `subagents/`.
  */
-import { limitsOf } from '../machines/limits.ts';
-import type { QueryInput, QueryResult } from '../machines/state.ts';
-import {
-  AGENT_TURNS_MAX,
-  type AgentDefinition,
-  builtInAgents,
-  mergedAgents,
-} from '../services/agents/agent-definition.ts';
+import { builtInAgents, mergedAgents } from '../services/agents/agent-definition.ts';
 import type { AgentRunner, AgentTask, TaskState } from '../services/agents/agent-runner.ts';
-import { emptyHistory } from '../services/message-log.ts';
-import type { LogMessage } from '../services/messages.ts';
 import { failed } from '../services/tools/define-tool.ts';
-import { headAndTail } from '../services/tools/text/head-and-tail.ts';
 import type { ToolOutput } from '../services/tools/tool.ts';
-import { wellFormed } from '../services/well-formed.ts';
-import { snapshotQueryConfig } from './config.ts';
-import { productionDeps } from './deps.ts';
-import { modelNamed } from './model-access.ts';
-import { OutputQueue, progressKey } from './output-queue.ts';
-import { queryLimits } from './query-limits.ts';
-import { QueryScope } from './query-scope.ts';
-import { isGoodEnding } from './result.ts';
-import { runQuery } from './run-query.ts';
-import { type Session, SessionToolState } from './session.ts';
-import { sessionServices } from './session-services.ts';
-import { agentSession } from './subagent-session.ts';
+import type { QueryScope } from './query-scope.ts';
+import type { Session } from './session.ts';
+import { type AgentEnd, noticeId, noticeOf, outputOf } from './subagents/agent-end.ts';
+import { workOf } from './subagents/converse.ts';
 import { systemToWire } from './to-wire.ts';
-import { Turn } from './turn.ts';
 import type { SDKMessage } from './wire.ts';
 
-/** A longer answer is cut in the middle: the caller asked for a report, not for the material. */
-const ANSWER_CHARS_MAX = 30_000;
 /** In the background at once: each is a conversation that costs money unseen. */
 const BACKGROUND_MAX = 10;
 /** Ended tasks whose answer nobody has read: the oldest is forgotten. */
@@ -44,15 +24,6 @@ interface Task {
   readonly isBackground: boolean;
   readonly controller: AbortController;
   readonly ended: Promise<void>;
-}
-
-/** What is left of an agent. */
-interface AgentEnd {
-  readonly status: Exclude<TaskState['status'], 'running'>;
-  readonly answer: string;
-  readonly modelCalls: number;
-  /** A person's "no" that was meant for all of it. */
-  readonly interrupts: boolean;
 }
 
 export class Subagents {
@@ -132,8 +103,19 @@ export class Subagents {
       return failed(`${running.length} tasks run in the background already: wait for one of them.`);
     }
     const controller = new AbortController();
-    const working = this.#work({ agent, task, depth, isBackground, controller }, caller);
     const { toolUseId: taskId, description } = task;
+    const working = workOf(
+      { agent, task, depth, isBackground, controller },
+      {
+        ...{ caller, current: this.#current },
+        runnerFor: (scope) => this.runnerFor(scope, depth),
+        onStart: () =>
+          this.#tellHost({
+            ...{ subtype: 'task_started', task_id: taskId, tool_use_id: taskId },
+            ...{ description, task_type: 'local_agent' },
+          }),
+      },
+    );
     const entry: Task = {
       state: { taskId, agent: agent.name, description, status: 'running' },
       isBackground,
@@ -179,213 +161,10 @@ export class Subagents {
     if (scope && !scope.queue.isOver) scope.queue.push(message);
     else this.#unheard = [...this.#unheard, message].slice(-UNREAD_MAX);
   }
-
-  /** *Contract:* never rejects. */
-  async #work(work: Work, caller: QueryScope): Promise<AgentEnd> {
-    try {
-      return await this.#converse(work, caller);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      const answer = `The agent could not work: ${why}`;
-      return { status: 'failed', answer, modelCalls: 0, interrupts: false };
-    }
-  }
-
-  async #converse(work: Work, caller: QueryScope): Promise<AgentEnd> {
-    const { agent, task, depth, isBackground, controller } = work;
-    const { toolUseId } = task;
-    const model = modelOf(agent, caller.session);
-    const session = agentSession(caller.session, { agent, toolUseId, model, depth });
-    const turn = new Turn(session.usage.snapshot());
-    const scope = scopeOf(session, turn, caller, isBackground ? undefined : toolUseId);
-    scope.agents = this.runnerFor(scope, depth);
-    const toCaller = () => (isBackground ? this.#current() : caller);
-    this.#tellHost({
-      ...{ subtype: 'task_started', task_id: toolUseId, tool_use_id: toolUseId },
-      ...{ description: task.description, task_type: 'local_agent' },
-    });
-    const signal = AbortSignal.any([
-      controller.signal,
-      ...(isBackground ? hostsOwn(session) : [task.signal]),
-    ]);
-    const config = snapshotQueryConfig(session.id, session.config.gates);
-    const deps = productionDeps(
-      scope,
-      config,
-      sessionServices(session, () => scope),
-    );
-    const running = runQuery({
-      ...{ config, scope, signal },
-      input: inputOf(task, session, model),
-      deps: { ...deps, ...session.config.deps },
-      about: { title: task.description, toolUseId, agent: agent.name },
-    });
-    try {
-      let last = '';
-      const result = yieldAll(running, async (message) => {
-        last = textOf(message) ?? last;
-        if (message.type === 'assistant') task.progress(gistOf(agent, message));
-        const target = toCaller();
-        for (const passed of passable(message, toolUseId)) target?.queue.push(passed);
-        await target?.queue.room();
-      });
-      return endOf(await result, turn, last, controller.signal);
-    } finally {
-      if (!isBackground) caller.turn.apiMs += turn.apiMs;
-      if (session.toolState instanceof SessionToolState) await session.toolState.dispose();
-    }
-  }
 }
-
-interface Work {
-  readonly agent: AgentDefinition;
-  readonly task: AgentTask;
-  readonly depth: number;
-  readonly isBackground: boolean;
-  readonly controller: AbortController;
-}
-
-const hostsOwn = ({ config: { abortController } }: Session) =>
-  abortController ? [abortController.signal] : [];
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
-
-/** @throws UsageError when the agent names a model that there is not. */
-function modelOf({ model }: AgentDefinition, { config, chosenModel, primaryModel }: Session) {
-  return model === undefined || model === 'inherit'
-    ? (chosenModel ?? primaryModel)
-    : modelNamed(model, config.model);
-}
-
-function scopeOf(
-  session: Session,
-  turn: Turn,
-  caller: QueryScope,
-  asksFor: string | undefined,
-): QueryScope {
-  return new QueryScope({
-    ...{ session, turn, queue: new OutputQueue<SDKMessage>(progressKey) },
-    uuid: session.uuid,
-    now: session.now,
-    includePartialMessages: caller.includePartialMessages,
-    onDenied: caller.onDenied,
-    ...(caller.canUseTool ? { canUseTool: caller.canUseTool } : {}),
-    ...(asksFor === undefined ? {} : { caller: { scope: caller, toolUseId: asksFor } }),
-  });
-}
-
-function inputOf(task: AgentTask, session: Session, model: string): QueryInput {
-  const { log, config, spending, transcript } = session;
-  const prompt = log.put({
-    uuid: session.uuid(),
-    role: 'user',
-    kind: 'note',
-    origin: 'prompt',
-    timestamp: session.now().toISOString(),
-    content: [{ type: 'text', text: task.prompt }],
-  });
-  transcript.record(prompt);
-  const { fallbackModel } = config;
-  const limits = { turnsMax: AGENT_TURNS_MAX, ...queryLimits(config, model, undefined) };
-  return {
-    queryId: session.uuid(),
-    history: log.append(emptyHistory, [prompt]),
-    model,
-    querySource: 'subagent',
-    agentId: task.toolUseId,
-    startedAtMs: session.now().getTime(),
-    // One purse: what the session and its other agents have spent is gone for this one, too.
-    spentUsd: spending.usd,
-    limits: limitsOf({ ...limits, tokenBudget: 0 }),
-    ...(fallbackModel === undefined || fallbackModel === model ? {} : { fallbackModel }),
-  };
-}
-
-async function yieldAll(
-  running: AsyncGenerator<SDKMessage, QueryResult, unknown>,
-  hear: (message: SDKMessage) => Promise<void>,
-): Promise<QueryResult> {
-  for (;;) {
-    const step = await running.next();
-    if (step.done) return step.value;
-    await hear(step.value);
-  }
-}
-
-/** What the host hears of an agent: all of it but the state of the session, which is not its. */
-function passable(message: SDKMessage, toolUseId: string): readonly SDKMessage[] {
-  switch (message.type) {
-    case 'assistant':
-    case 'user':
-    case 'stream_event':
-    case 'tool_progress':
-      return [{ ...message, parent_tool_use_id: message.parent_tool_use_id ?? toolUseId }];
-    case 'system':
-      if (message.subtype === 'status' || message.subtype === 'session_state_changed') return [];
-      return [{ ...message, parent_tool_use_id: message.parent_tool_use_id ?? toolUseId }];
-    case 'tombstone':
-      return [message];
-    case 'tool_use_summary':
-    case 'result':
-      return [];
-  }
-}
-
-function textOf(message: SDKMessage): string | undefined {
-  if (message.type !== 'assistant' || message.error !== undefined) return undefined;
-  const [block] = message.message.content;
-  return block?.type === 'text' ? block.text : undefined;
-}
-
-function gistOf(
-  { name }: AgentDefinition,
-  { message }: Extract<SDKMessage, { type: 'assistant' }>,
-): string {
-  const [block] = message.content;
-  return block?.type === 'tool_use' ? `${name}: ${block.name}` : name;
-}
-
-function endOf(result: QueryResult, turn: Turn, last: string, stopped: AbortSignal): AgentEnd {
-  const { reason, answerCount: modelCalls } = result;
-  const isAborted = reason === 'aborted_streaming' || reason === 'aborted_tools';
-  const said = headAndTail(wellFormed(turn.keptText || last).trim(), ANSWER_CHARS_MAX);
-  if (isGoodEnding(reason)) {
-    const answer = said || '(The agent ended without a word.)';
-    return { status: 'completed', answer, modelCalls, interrupts: false };
-  }
-  const why = turn.errors.length > 0 ? `${reason}: ${turn.errors.join(' ')}` : reason;
-  return {
-    status: isAborted ? 'stopped' : 'failed',
-    answer: `The agent did not finish (${why}).${said ? ` What it said last:\n${said}` : ''}`,
-    modelCalls,
-    interrupts: isAborted && !stopped.aborted,
-  };
-}
-
-const outputOf = (state: TaskState, { status, answer, modelCalls }: AgentEnd): ToolOutput => ({
-  content: answer,
-  ...(status === 'completed' ? {} : { isError: true }),
-  data: { ...state, modelCalls },
-});
-
-const noticeId = (taskId: string) => `notice-${taskId}`;
-
-/** For the model, with the next round or the next prompt. */
-const noticeOf = ({ taskId, description, status, answer }: TaskState, now: Date): LogMessage => ({
-  uuid: noticeId(taskId),
-  role: 'user',
-  kind: 'note',
-  origin: 'attachment',
-  timestamp: now.toISOString(),
-  isMeta: true,
-  content: [
-    {
-      type: 'text',
-      text: `The task ${taskId} in the background ("${description}") has ended (${status}):\n${answer ?? ''}`,
-    },
-  ],
-});
