@@ -48,7 +48,11 @@ export function httpOutlet(response: ServerResponse): Outlet {
       const { socket } = response;
       if (!response.headersSent) socket?.destroy();
       else if (reset) socket?.resetAndDestroy();
-      else socket?.destroySoon();
+      else {
+        // newer releases of Node keep what was written in this turn of the event loop to themselves
+        while (response.writableCorked > 0) response.uncork();
+        socket?.destroySoon();
+      }
     },
   };
 }

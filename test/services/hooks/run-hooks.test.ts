@@ -169,7 +169,7 @@ describe('CONT-07 the limits of what a hook says', () => {
 
 describe('HOOK-03 a hook before a tool fails', () => {
   const failures: readonly (readonly [string, string, RegExp])[] = [
-    ['never ends', 'sleep 60', /no answer within 1 s/],
+    ['never ends', 'sleep 300', /no answer within 1 s/],
     ['a missing program', '/no/such/file', /exit code 127.*No such file/i],
     ['a file that cannot run', './plain.txt', /exit code 126.*denied/i],
     ['another exit code', 'echo because >&2; exit 1', /exit code 1: because/],
@@ -181,9 +181,12 @@ describe('HOOK-03 a hook before a tool fails', () => {
     ['10 MB that begin well', `printf '{"a":"'; yes | head -c 10000000`, /10000006 bytes/],
   ];
 
+  /** Seconds: short only for the one that is meant to use them up. */
+  const timeoutOf = (text: string) => (text === 'sleep 300' ? 1 : 60);
+
   it.each(failures)('%s: the tool runs, and one warning says why', async (_, text, expected) => {
     await writeFile(join(root, 'plain.txt'), 'x', { mode: 0o600 });
-    const verdict = await once('PreToolUse', text, { timeout: 1 });
+    const verdict = await once('PreToolUse', text, { timeout: timeoutOf(text) });
     expect(verdict.permission).toBeUndefined();
     expect(verdict.warnings).toHaveLength(1);
     expect(verdict.warnings[0]).toMatch(expected);
@@ -192,7 +195,9 @@ describe('HOOK-03 a hook before a tool fails', () => {
 
   it.each(failures)('%s: with onFailure block it is a denial', async (_, text, expected) => {
     await writeFile(join(root, 'plain.txt'), 'x', { mode: 0o600 });
-    const { permission } = await once('PreToolUse', text, { timeout: 1, onFailure: 'block' });
+    const { permission } = await once('PreToolUse', text, {
+      ...{ timeout: timeoutOf(text), onFailure: 'block' },
+    });
     expect(permission?.decision).toBe('deny');
     expect(permission?.reason).toMatch(expected);
     expect(permission?.reason).toContain('policy');

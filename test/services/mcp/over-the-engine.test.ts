@@ -121,7 +121,7 @@ describe('MCP-04 through the engine', () => {
       options: {
         mcpServers: { slow: odd({ start: -1 }), gone: odd({ refuse: true }), fine: odd() },
       },
-      environment: { MCP_TIMEOUT: '700' },
+      environment: { MCP_TIMEOUT: '2500' },
     });
     expect(initOf(told.messages)).toMatchObject({
       mcp_servers: [

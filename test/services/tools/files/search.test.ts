@@ -277,7 +277,7 @@ describe('FILE-15 bounds of a search', () => {
       ...{ isCaseIgnored: false, isMultiline: false, wanted: 'lines', before: 0, after: 0 },
       ...{ type: undefined, ...filter.value },
     };
-    const result = await searchOwn(query, AbortSignal.timeout(1_000));
+    const result = await searchOwn(query, AbortSignal.timeout(3_000));
     expect(result).toMatchObject({
       ok: true,
       value: {

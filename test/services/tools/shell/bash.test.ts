@@ -1,4 +1,4 @@
-import { readFile, stat, symlink } from 'node:fs/promises';
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ShellHarness, shellHarness } from './shell-harness.ts';
@@ -101,8 +101,9 @@ describe('BASH-01 a background process keeps the pipe', () => {
 
   it('what it prints later does not break it, and can be read', async () => {
     const { data } = await shell.bash(
-      '(for i in 1 2 3; do sleep 0.3; echo tick $i; done) & echo fg',
+      '(until [ -e go ]; do sleep 0.05; done; echo tick 1; sleep 0.1; echo tick 3) & echo fg',
     );
+    await writeFile(join(shell.root, 'go'), '');
     await expect
       .poll(async () => (await shell.run('BashOutput', { bash_id: data.shellId })).text, {
         timeout: 5_000,

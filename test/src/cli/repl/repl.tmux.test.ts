@@ -51,7 +51,8 @@ const sent = () => box.server.requests.map(({ body }) => JSON.stringify(body.mes
 /** Long enough for a busy machine to type into it; one that is stopped may take for ever. */
 const slow = (words: string, deltaDelayMs = 500) =>
   message([text(words, { pieces: 8, deltaDelayMs })]);
-const endless = (words: string) => slow(words, 3_000);
+const endless = (words: string) =>
+  message([text(words)], { fault: { kind: 'stall', after: 'blocks' } });
 
 describe.skipIf(tmuxProblem)('turns', () => {
   it('commands of the engine and of servers are called, completed and listed', async () => {
