@@ -12,3 +12,22 @@ export async function orAborted(work: Promise<unknown>, signal: AbortSignal): Pr
     signal.removeEventListener('abort', onAbort);
   }
 }
+
+/**
+ * The answer of somebody who may never give one: a host, a person.
+ * @param ask is given the signal; one that does not obey it is not waited for.
+ * @returns `undefined` when the signal came first.
+ * @throws as `ask` does, while it is waited for.
+ */
+export async function answerOrAborted<T>(
+  ask: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  if (signal.aborted) return undefined;
+  let answer: T | undefined;
+  const asking = ask(signal).then((given) => {
+    answer = given;
+  });
+  await orAborted(asking, signal);
+  return signal.aborted ? undefined : answer;
+}

@@ -1,5 +1,6 @@
 /** Turns that end before the model is asked: by a command, by a hook, by calls left to the host. */
 import { begin } from '../machines/state.ts';
+import { orAborted } from '../services/or-aborted.ts';
 import type { CommandOutcome } from './config.ts';
 import type { EngineState } from './engine-state.ts';
 import { heardWhile } from './heard-while.ts';
@@ -9,6 +10,9 @@ import type { TurnOutcome } from './result.ts';
 import type { SettledCalls } from './settle-calls.ts';
 import { beginScope, type TurnStart } from './turn-scope.ts';
 import type { SDKMessage } from './wire.ts';
+
+/** After a stop, so long for the last words of a command: what it has used belongs to the turn. */
+const LAST_WORDS_MS = 1_500;
 
 /** 11. What was asked needs no model. @returns `undefined`: it does, and is to be asked. */
 export async function* answerWithoutQuery(
@@ -34,11 +38,16 @@ async function* work(
   const { session, history } = engine;
   const { model } = start;
   const scope = beginScope(engine, start);
-  const working = run({
-    state: begin(queryInput(session, { history, model, turnsSpent: 0, tokenBudget: undefined })),
-    compact: engine.services.compact,
-    signal: engine.abortController.signal,
-  });
+  const { signal } = engine.abortController;
+  const working = stoppable(
+    run({
+      state: begin(queryInput(session, { history, model, turnsSpent: 0, tokenBudget: undefined })),
+      compact: engine.services.compact,
+      signal,
+    }),
+    signal,
+    { history, text: '', reason: 'aborted_streaming' },
+  );
   const keep = (done: CommandOutcome) => {
     // What a person has done to the past says nothing about how fast the window fills.
     if (done.history.head !== engine.history.head) {
@@ -51,4 +60,20 @@ async function* work(
   const { text, reason, error } = done;
   if (error !== undefined) start.turn.errors.push(error);
   return { kind: 'answered', text, reason };
+}
+
+/** What the work comes to. After a stop it has its time to end; then nothing has come of it. */
+async function stoppable(
+  working: Promise<CommandOutcome>,
+  signal: AbortSignal,
+  nothing: CommandOutcome,
+): Promise<CommandOutcome> {
+  working.catch(() => {}); // thrown below, while it is waited for
+  await orAborted(working, signal);
+  if (!signal.aborted) return working;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<CommandOutcome>((resolve) => {
+    timer = setTimeout(() => resolve(nothing), LAST_WORDS_MS);
+  });
+  return Promise.race([working, late]).finally(() => clearTimeout(timer));
 }

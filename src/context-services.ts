@@ -5,6 +5,7 @@
 import type { QueryState } from '../machines/state.ts';
 import { HISTORY_SNIP, REACTIVE_COMPACT } from '../services/features.ts';
 import type { Costs, Totals } from '../services/journal/records.ts';
+import type { Boundary } from '../services/journal/transcript.ts';
 import { createCountTokens } from '../services/model/count-tokens.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { CallModel, ModelClient } from '../services/model/types.ts';
@@ -43,6 +44,8 @@ export interface ContextServices {
   readonly compact: Compact;
 }
 
+export type Unanswered = Pick<Boundary, 'promptUuids' | 'queued'>;
+
 export interface ContextParts {
   readonly session: Session;
   readonly client: ModelClient;
@@ -51,8 +54,8 @@ export interface ContextParts {
   readonly cachedMicrocompact: CachedMicrocompact | undefined;
   /** The way to the host. */
   readonly tell: Tell;
-  /** Prompts that the turn that runs answers. */
-  readonly promptUuids: () => readonly string[];
+  /** What is older than a summary is not read again: these prompts stand in it. */
+  readonly unanswered: () => Unanswered;
 }
 
 export function contextServices(parts: ContextParts): ContextServices {
@@ -128,7 +131,7 @@ function lightStages({
   };
 }
 
-function compaction({ session, callModel, tell, promptUuids }: ContextParts): Compact {
+function compaction({ session, callModel, tell, unanswered }: ContextParts): Compact {
   const { log, tokens: counter, runHooks, uuid, toolState } = session;
   const now = () => session.now().getTime();
   return createCompact({
@@ -144,7 +147,7 @@ function compaction({ session, callModel, tell, promptUuids }: ContextParts): Co
       now,
     }),
     onDone: (done) => {
-      noteBoundary(session, done, promptUuids());
+      noteBoundary(session, done, unanswered());
       noteTaskBudget(session, done);
       forgetNested(session);
     },
@@ -172,14 +175,14 @@ function forgetNested({ loadedNestedMemoryPaths, config }: Session): void {
 function noteBoundary(
   session: Session,
   { messages, ...sizes }: Compaction,
-  promptUuids: readonly string[],
+  unanswered: Unanswered,
 ): void {
   session.transcript.compacted({
     ...sizes,
     history: messages,
     totals: totalsOf(session),
     costs: costsOf(session),
-    promptUuids,
+    ...unanswered,
     ...(session.title === undefined ? {} : { title: session.title }),
   });
 }

@@ -1,5 +1,4 @@
 /** What a dead process has left: a turn without a result, and prompts that nobody has taken. */
-import type { Restored } from '../services/journal/restore.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type { EngineState } from './engine-state.ts';
 import { admitLeft } from './prompt-hooks.ts';
@@ -24,26 +23,37 @@ export function interruptedTurn({ left }: EngineState): InterruptedTurn | undefi
   return { promptUuids, tries, mayFinish: tries < FINISH_TRIES_MAX };
 }
 
-/** Prompts of a dead process get their result from the first turn after it. */
-export function takeUpLeft(engine: EngineState, turn: Turn): Restored | undefined {
-  const { left } = engine;
-  engine.left = undefined;
-  if (!left) return undefined;
-  turn.promptUuids.push(...left.openPrompts);
-  if (left.isInterrupted) engine.session.transcript.note('turn-resumed', {});
-  return left;
+/**
+ * A turn begins: whatever it runs may kill this process, too, so the try is written down first. It
+ * takes up what was left with `takeUpLeft`; until then its result leaves that open.
+ */
+export function noteTry({ left, session }: EngineState, turn: Turn): void {
+  turn.left = left;
+  if (!left?.isInterrupted) return;
+  session.transcript.note('turn-resumed', {});
 }
 
-/** Its queue: hooks look at these prompts, too. The result names them, also those it stops. */
-export async function takeUpQueued(
-  engine: EngineState,
-  turn: Turn,
-  left: Restored | undefined,
-): Promise<readonly LogMessage[]> {
-  const queued = left?.queued ?? [];
-  const { signal } = engine.abortController;
+/** What a turn has taken up. */
+export interface TakenUp {
+  /** Prompts that nobody has read yet. */
+  readonly messages: readonly LogMessage[];
+  /** By the turn that was interrupted. */
+  readonly turnsSpent: number;
+}
+
+/**
+ * Only for a turn that asks the model: its result is that of the interrupted turn, too, and names
+ * its prompts. Hooks look at prompts from the queue; the result names also those that they stop.
+ */
+export async function takeUpLeft(engine: EngineState, turn: Turn): Promise<TakenUp> {
+  const { left, session, abortController } = engine;
+  if (!left) return { messages: [], turnsSpent: 0 };
+  // A host may have sent one of them again: then it is the prompt of this turn.
+  const queued = left.queued.filter(({ uuid }) => !turn.promptUuids.includes(uuid));
   const warn = (text: string) => engine.untold.push(text);
-  const { taken, admitted } = await admitLeft(engine.session, queued, signal, warn);
-  turn.promptUuids.push(...taken.map(({ uuid }) => uuid));
-  return admitted;
+  const { taken, admitted } = await admitLeft(session, queued, abortController.signal, warn);
+  engine.left = undefined;
+  turn.left = undefined;
+  turn.promptUuids.push(...left.openPrompts, ...taken.map(({ uuid }) => uuid));
+  return { messages: admitted, turnsSpent: left.turnsSpent };
 }

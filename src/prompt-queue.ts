@@ -20,6 +20,8 @@ interface Waiting {
 
 export class PromptQueue {
   #waiting: Waiting[] = [];
+  /** For turns of their own: the caller has them, and may not have submitted all of them yet. */
+  #handedOut: LogMessage[] = [];
 
   add(message: LogMessage, priority: Priority): void {
     this.#waiting = byPriority([...this.#waiting, { message, priority }]);
@@ -37,7 +39,15 @@ export class PromptQueue {
 
   /** For turns of their own. */
   takeAll(): readonly Waiting[] {
-    return this.#waiting.splice(0);
+    const all = this.#waiting.splice(0);
+    this.#handedOut.push(...all.map(({ message }) => message));
+    return all;
+  }
+
+  /** What no turn has taken, also where the caller has it: another process would go on with it. */
+  untaken(isTaken: (uuid: string) => boolean): readonly LogMessage[] {
+    this.#handedOut = this.#handedOut.filter(({ uuid }) => !isTaken(uuid));
+    return [...this.#handedOut, ...this.#waiting.map(({ message }) => message)];
   }
 
   has(uuid: string): boolean {
@@ -46,6 +56,7 @@ export class PromptQueue {
 
   /** @returns whether it was still waiting: what a turn has taken cannot be taken back. */
   cancel(uuid: string): boolean {
+    this.#handedOut = this.#handedOut.filter((message) => message.uuid !== uuid);
     const before = this.#waiting.length;
     this.#waiting = this.#waiting.filter(({ message }) => message.uuid !== uuid);
     return this.#waiting.length < before;

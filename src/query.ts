@@ -1,5 +1,4 @@
 /** One call for hosts: the shape of the official SDK's `query()`, without a process in between. */
-import { randomUUID } from 'node:crypto';
 import { HISTORY_SNIP } from '../services/features.ts';
 import type { PermissionMode } from '../services/permissions/types.ts';
 import type { Prompt, QueryEngineConfig, SubmitOptions } from './config.ts';
@@ -73,7 +72,8 @@ async function* turns(
     if (left.aborted) return; // while it was made: nothing is begun any more
     if (finishInterrupted) yield* engine.finishInterrupted();
     for await (const one of promptsOf(prompt, signal)) {
-      yield* engine.submitMessage(one.message.content, { uuid: one.uuid ?? randomUUID() });
+      const named = one.uuid === undefined ? {} : { uuid: one.uuid };
+      yield* engine.submitMessage(one.message.content, named);
     }
   } finally {
     await engine.close();

@@ -55,7 +55,10 @@ export async function concludeTurn(
   if (turn.deferred) engine.isDeferred = true;
   const message = resultMessage(turn, outcome, session);
   turn.hasResult = true;
-  session.transcript.note('result', { ...message });
+  session.transcript.note('result', {
+    ...message,
+    ...(turn.left?.isInterrupted ? { leavesOpen: true } : {}),
+  });
   const written = session.transcript.commit().catch(() => {}); // a disk that fails was told already
   if (!config.bare) await written;
   return message;

@@ -16,13 +16,15 @@ import type { Judge } from '../services/permissions/types.ts';
 import type { StageWord, Tell } from '../services/preprocess/stage.ts';
 import { attachmentSources } from './attachment-sources.ts';
 import { cachedMicrocompact } from './cached-microcompact.ts';
-import { type ContextServices, contextServices } from './context-services.ts';
+import { type ContextServices, contextServices, type Unanswered } from './context-services.ts';
 import type { QueryDeps } from './deps.ts';
+import { userHomeOf } from './home-folders.ts';
 import { ownFolder } from './own-folder.ts';
 import { judgeQueued } from './prompt-hooks.ts';
 import type { QueryScope } from './query-scope.ts';
 import type { Session } from './session.ts';
 import type { SystemWord } from './to-wire.ts';
+import type { Turn } from './turn.ts';
 
 export interface SessionServices extends ContextServices {
   readonly callModel: CallModel;
@@ -72,7 +74,7 @@ export function sessionServices(
     callModel,
     prefetch,
     judge: createJudge({
-      home: config.env.HOME ?? config.cwd,
+      home: userHomeOf(config.env),
       root: config.cwd,
       own: ownFolder(config.home),
       readableFolders: () => [
@@ -83,7 +85,7 @@ export function sessionServices(
     }),
     ...contextServices({
       ...{ session, client, callModel, tell, cachedMicrocompact: cached },
-      promptUuids: () => current()?.turn.promptUuids ?? [],
+      unanswered: () => unansweredIn(session, current()?.turn),
     }),
     tell,
     beside,
@@ -103,6 +105,15 @@ export function sessionServices(
       onWarning: (text) => current()?.warn(text),
       onPrevented: (reason) => current()?.warn(`A stop hook ended the turn: ${reason}`),
     }),
+  };
+}
+
+/** Read by the turn that runs or one that was interrupted before it, and not read yet. */
+function unansweredIn({ queue, log }: Session, turn: Turn | undefined): Unanswered {
+  const { left, promptUuids = [] } = turn ?? {};
+  return {
+    promptUuids: [...(left?.openPrompts ?? []), ...promptUuids],
+    queued: [...(left?.queued ?? []), ...queue.untaken((uuid) => log.has(uuid))],
   };
 }
 

@@ -2,29 +2,21 @@
  * The begin of a session: its file, its fence, its hooks. Most of it is for the first turn; what
  * can change is looked at before each.
  */
-import type { Restored } from '../services/journal/restore.ts';
 import type { EngineState } from './engine-state.ts';
 import { journalNotices } from './journal-notices.ts';
-import { takeUpLeft } from './left-behind.ts';
+import { noteTry } from './left-behind.ts';
 import { sandboxWarnings } from './sandbox-policy.ts';
 import type { Session } from './session.ts';
 import type { Turn } from './turn.ts';
 import type { SDKMessage } from './wire.ts';
 
-interface Readiness {
-  /** What the host should know of the file. */
-  readonly notices: readonly SDKMessage[];
-  /** What a dead process has left: this turn has it now. */
-  readonly left: Restored | undefined;
-}
-
-/** Before anything is said or asked in a turn. */
-export async function makeReady(engine: EngineState, turn: Turn): Promise<Readiness> {
+/** Before anything is said or asked in a turn. @returns what the host should know of the file. */
+export async function makeReady(engine: EngineState, turn: Turn): Promise<readonly SDKMessage[]> {
   const notices = await openJournal(engine);
+  noteTry(engine, turn);
   await lookAtSettings(engine);
-  const left = takeUpLeft(engine, turn);
   await engine.servers.ready(engine.abortController.signal);
-  return { notices, left };
+  return notices;
 }
 
 /** Before the first line is written. @returns what the host should know of the file. */

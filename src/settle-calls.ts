@@ -5,9 +5,10 @@
 import type { QueryEvent } from '../machines/events.ts';
 import { type Fate, fateOf, type OpenCall, orphanTexts } from '../services/journal/open-calls.ts';
 import type { LogMessage } from '../services/messages.ts';
+import { answerOrAborted } from '../services/or-aborted.ts';
 import { amended, type DeferredCall } from '../services/tools/executor/index.ts';
 import type { ToolInput } from '../services/tools/tool.ts';
-import type { OrphanedPermission, QueryConfig } from './config.ts';
+import type { OnUnknownOutcome, OrphanedPermission, QueryConfig } from './config.ts';
 import { toolExecutor } from './deps.ts';
 import type { QueryScope } from './query-scope.ts';
 import type { SessionServices } from './session-services.ts';
@@ -107,27 +108,38 @@ function isReadOnly(judgeIt: () => boolean): boolean {
   }
 }
 
+/** Whoever is asked is waited for as long as nobody says stop; and it is said that he is. */
 async function mayRunAgain({ block }: OpenCall, { scope, signal }: SettleParts): Promise<boolean> {
   const { onUnknownOutcome = 'tell_model' } = scope.session.config;
-  const { id: toolUseId, name } = block;
-  const input = block.input as ToolInput;
-  try {
-    if (typeof onUnknownOutcome === 'function') {
-      return (await onUnknownOutcome({ toolUseId, name, input })) === 'run_again';
-    }
-    if (onUnknownOutcome !== 'ask') return onUnknownOutcome === 'run_again';
-    const decisionReason =
-      'the session ended while this call ran, and its outcome is unknown: run it again?';
-    const said = await scope.canUseTool?.(name, input, {
-      signal,
-      toolUseID: toolUseId,
-      decisionReason,
-    });
-    return said?.behavior === 'allow';
-  } catch (error) {
-    scope.warn(`nobody could say whether ${name} is to be run again: ${String(error)}`);
-    return false;
+  if (typeof onUnknownOutcome === 'string' && onUnknownOutcome !== 'ask') {
+    return onUnknownOutcome === 'run_again';
   }
+  if (onUnknownOutcome === 'ask' && !scope.canUseTool) return false;
+  if (signal.aborted) return false;
+  tellWaiting(scope, true);
+  try {
+    const ask = (stop: AbortSignal) => saysRunAgain(block, onUnknownOutcome, scope, stop);
+    return (await answerOrAborted(ask, signal)) ?? false;
+  } catch (error) {
+    scope.warn(`nobody could say whether ${block.name} is to be run again: ${String(error)}`);
+    return false;
+  } finally {
+    tellWaiting(scope, false);
+  }
+}
+
+async function saysRunAgain(
+  { id: toolUseId, name, input: given }: OpenCall['block'],
+  asked: Exclude<OnUnknownOutcome, 'tell_model' | 'run_again'>,
+  { canUseTool }: QueryScope,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const input = given as ToolInput;
+  if (asked !== 'ask') return (await asked({ toolUseId, name, input }, { signal })) === 'run_again';
+  const decisionReason =
+    'the session ended while this call ran, and its outcome is unknown: run it again?';
+  const said = await canUseTool?.(name, input, { signal, toolUseID: toolUseId, decisionReason });
+  return said?.behavior === 'allow';
 }
 
 /** The one who was asked has edited the input: history shows what runs. */
@@ -166,14 +178,18 @@ async function run(calls: readonly OpenCall[], parts: SettleParts) {
   return { messages, closed, deferred, contexts };
 }
 
-/** No chart runs yet that would say that a person is waited for. */
 function tellQuestions({ type }: QueryEvent, scope: QueryScope): void {
-  if (type === 'person.asked') {
-    scope.notify('permission_prompt', 'A tool call waits for you.');
-    scope.system({ subtype: 'session_state_changed', state: 'requires_action' });
-  } else if (type === 'person.answered') {
-    scope.system({ subtype: 'session_state_changed', state: 'running' });
-  }
+  if (type === 'person.asked') tellWaiting(scope, true);
+  else if (type === 'person.answered') tellWaiting(scope, false);
+}
+
+/** No chart runs yet that would say that a person is waited for. */
+function tellWaiting(scope: QueryScope, isWaiting: boolean): void {
+  if (isWaiting) scope.notify('permission_prompt', 'A tool call waits for you.');
+  scope.system({
+    subtype: 'session_state_changed',
+    state: isWaiting ? 'requires_action' : 'running',
+  });
 }
 
 /** A person has already answered for one of the calls: nobody is asked about it again. */

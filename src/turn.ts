@@ -2,6 +2,7 @@
  * One prompt and what came of it, as far as the result wants to know. Fed by the words of the
  * chart; decides nothing.
  */
+import type { Restored } from '../services/journal/restore.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type { UsageSnapshot } from '../services/model/usage.ts';
 import type { PermissionDenial } from '../services/permissions/types.ts';
@@ -26,6 +27,8 @@ export class Turn {
   /** What the model has said for this turn's query, also what was taken back. */
   outputTokens = 0;
   errors: string[] = [];
+  /** What a dead process has left, until this turn has taken it up: a result before leaves it open. */
+  left: Restored | undefined;
   /** The last word is said, or stands in the file of a host that has left. */
   hasResult = false;
 

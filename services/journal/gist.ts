@@ -33,7 +33,7 @@ export async function gistOf(store: JournalStore, sessionId: string): Promise<Gi
     const { record } = stored;
     customTitle ??= titleIn(record);
     lastPrompt ??= promptIn(record);
-    if (record.type === 'result') isFinished ??= true;
+    if (record.type === 'result') isFinished ??= record.leavesOpen !== true;
     else if (record.type === 'user' || record.type === 'assistant') isFinished ??= false;
   }
   return {

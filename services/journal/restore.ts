@@ -163,6 +163,10 @@ class Reading {
   #isInterrupted = false;
   #turnsSpent = 0;
   #finishTries = 0;
+  /** Tries that came to a result and did not answer the interrupted turn. */
+  #endedTries = 0;
+  /** Prompts that their results have named. */
+  readonly #namedBeside = new Set<string>();
   #title: string | undefined;
   damagedLines = 0;
   #damagedBlocks = 0;
@@ -235,7 +239,7 @@ class Reading {
         if (!this.#hasResult && spendsTurn(record.reason)) this.#turnsSpent += 1;
         return false;
       case 'turn-resumed':
-        if (!this.#hasResult) this.#finishTries += 1;
+        this.#takeTry();
         return false;
       case 'custom-title':
         if (typeof record.customTitle === 'string') this.#title ??= record.customTitle;
@@ -321,6 +325,10 @@ class Reading {
         this.#add(model, usage as Usage, costs[model]);
     }
     if (typeof record.title === 'string') this.#title ??= record.title;
+    for (const message of Array.isArray(record.queued) ? [...record.queued].reverse() : []) {
+      const uuid = isObject(message) ? String(message.uuid) : '';
+      if (!this.#queue.has(uuid)) this.#queue.set(uuid, this.#sound(message));
+    }
     if (this.#hasResult || !Array.isArray(record.promptUuids)) return;
     this.#isInterrupted = true;
     this.#openPrompts = [...(record.promptUuids as string[]), ...this.#openPrompts];
@@ -407,9 +415,25 @@ class Reading {
     this.#queue.set(uuid, operation === 'enqueue' ? this.#sound(message) : undefined);
   }
 
+  /** One that came to a result was not the end of its process. */
+  #takeTry(): void {
+    if (this.#hasResult) return;
+    if (this.#endedTries > 0) this.#endedTries -= 1;
+    else this.#finishTries += 1;
+  }
+
   #takeResult(record: JournalRecord): void {
+    if (record.leavesOpen === true) {
+      // It ended in good order, and the turn that was interrupted before it is open still.
+      this.#endedTries += 1;
+      const { user_message_uuids: named } = record;
+      for (const uuid of Array.isArray(named) ? named : []) this.#namedBeside.add(String(uuid));
+      return;
+    }
     if (!this.#hasResult && !this.#isInterrupted) {
-      this.#isDeferred = record.terminal_reason === 'tool_deferred';
+      // A command that came before it may have ended the turn otherwise: its calls wait all the same.
+      this.#isDeferred =
+        record.terminal_reason === 'tool_deferred' || record.deferred_tool_use !== undefined;
     }
     this.#hasResult = true;
   }
@@ -439,7 +463,8 @@ class Reading {
       snipRequest: isAtOther ? undefined : (this.#snipRequest ?? undefined),
       ledger: this.#ledger,
       isDeferred: this.#isDeferred && !isAtOther,
-      openPrompts: isOwn && !isAtOther ? this.#openPrompts : [],
+      openPrompts:
+        isOwn && !isAtOther ? this.#openPrompts.filter((one) => !this.#namedBeside.has(one)) : [],
       queued: isAtOther
         ? []
         : [...this.#queue.values()].filter((one) => one !== undefined).reverse(),

@@ -31,6 +31,8 @@ export interface Boundary {
   readonly costs: Costs;
   /** Prompts of the turn that goes on: no result has named them yet. */
   readonly promptUuids: readonly string[];
+  /** Prompts that no turn has taken, oldest first. */
+  readonly queued: readonly LogMessage[];
   readonly title?: string;
 }
 
@@ -196,7 +198,8 @@ class JournalTranscript implements Transcript {
   }
 
   compacted(boundary: Boundary): void {
-    const { trigger, preTokens, postTokens, history, totals, costs, promptUuids, title } = boundary;
+    const { trigger, preTokens, postTokens, history, totals, costs, title } = boundary;
+    const { promptUuids, queued } = boundary;
     const uuid = this.#options.uuid();
     const { sessionId, cwd, version } = this.#options;
     this.#write({
@@ -217,6 +220,7 @@ class JournalTranscript implements Transcript {
       totals,
       costs,
       promptUuids,
+      ...(queued.length > 0 ? { queued } : {}),
       ...(title === undefined ? {} : { title }),
     });
     this.#parents.clear();

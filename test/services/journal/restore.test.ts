@@ -207,7 +207,7 @@ describe('what is known of the turn that was cut off', () => {
 describe('a summary', () => {
   const compacted = (t: Transcript, history: readonly LogMessage[]) =>
     t.compacted({
-      ...{ trigger: 'auto', preTokens: 9, postTokens: 1, history, promptUuids: ['p'] },
+      ...{ trigger: 'auto', preTokens: 9, postTokens: 1, history, promptUuids: ['p'], queued: [] },
       totals: {
         m: {
           input_tokens: 5,
