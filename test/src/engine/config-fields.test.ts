@@ -7,9 +7,11 @@ import {
   overloaded,
   say,
   systemText,
+  tooLong,
   toolNames,
   toolResults,
 } from '../../../src/testing/index.ts';
+import { summing } from '../../tools/gates.ts';
 import { hostTool } from '../../tools/host-tool.ts';
 import { answer, past, user } from '../../tools/past.ts';
 import { heard, tell } from '../../tools/story.ts';
@@ -156,7 +158,7 @@ it('userSpecifiedModel, fallbackModel, thinkingConfig: who answers, and how', as
   expect(told.requests[0]?.body.thinking).toMatchObject({ type: 'enabled', budget_tokens: 1_024 });
 });
 
-it('maxTurns, maxBudgetUsd: bounds of one prompt', async () => {
+it('maxTurns, maxBudgetUsd: bounds of one prompt, and of the process', async () => {
   const again = forever(callTool('Bash', { command: 'date +%N' }), 10);
   const turns = await tell({ script: { replies: again }, config: () => ({ maxTurns: 2 }) });
   expect(turns.last).toMatchObject({ terminal_reason: 'max_turns', num_turns: 2 });
@@ -239,4 +241,37 @@ it('snipReplay: asked about each boundary, and its store is what stands', async 
   });
   expect(new Set(boundaries)).toEqual(new Set(['context_edit']));
   expect(told.last.result).toBe('3');
+});
+
+it("snipReplay is not asked about the past of an agent: it is not the store's", async () => {
+  const heardOf: string[] = [];
+  const told = await tell({
+    gates: summing,
+    script: {
+      replies: [
+        ...[
+          ...['a', 'b', 'c', 'd'].map((letter) =>
+            callTool('Bash', { command: `head -c 25000 /dev/zero | tr '\\0' ${letter}` }),
+          ),
+          tooLong(),
+          say('the job is done'),
+        ].map((step) => ({ ...step, when: { systemIncludes: 'helper-1' } })),
+        callTool('Task', { description: 'a job', prompt: 'job-7', subagent_type: 'helper' }),
+        say('end'),
+      ],
+    },
+    options: { agents: { helper: { description: 'small jobs', prompt: 'You are helper-1.' } } },
+    config: () => ({
+      snipReplay: (said, store) => {
+        heardOf.push(said.type === 'system' ? said.subtype : said.type);
+        return { messages: store.slice(0, 1), executed: true };
+      },
+    }),
+  });
+  const boundary = told.messages.find(
+    (said) => said.type === 'system' && said.subtype === 'compact_boundary',
+  );
+  expect(boundary).toMatchObject({ parent_tool_use_id: expect.any(String) });
+  expect(heardOf).toEqual([]);
+  expect(told.history).toHaveLength(4);
 });
