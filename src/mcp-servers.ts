@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { externalServer } from '../services/mcp/external-server.ts';
 import { InstanceServer, isServerInstance } from '../services/mcp/instance-server.ts';
+import { externalServerPrefix } from '../services/mcp/names.ts';
 import { readServerConfig, type ServerConfig } from '../services/mcp/server-config.ts';
 import type { MCPServerConnection } from './config.ts';
 import { grantsFolder } from './own-folder.ts';
@@ -61,11 +62,29 @@ export function configuredServers(
     Object.entries(entries).map(
       ([name, entry]) => [name, checked(name, entry, where, env)] as const,
     );
-  return new Map([
+  const servers = new Map([
     ...plugins.flatMap((plugin) => serversOf(plugin, env)),
     ...(readsProject ? read(entriesOf(file), file) : []),
     ...read(configured, 'mcpServers'),
   ]);
+  refuseOneName([...servers.keys()]);
+  return servers;
+}
+
+/** The API takes a name once, and a rule for one of them would mean the other. */
+function refuseOneName(names: readonly string[]): void {
+  const known = new Map<string, string>();
+  for (const name of names) {
+    const prefix = externalServerPrefix(name);
+    const other = known.get(prefix);
+    if (other !== undefined) {
+      const both = `${JSON.stringify(other)} and ${JSON.stringify(name)}`;
+      throw new UsageError(
+        `mcpServers: ${both} have the same name in the names of their tools (${prefix}): rename one`,
+      );
+    }
+    known.set(prefix, name);
+  }
 }
 
 /** Their entries may name the plugin's folder, and the servers find it in their environment. */

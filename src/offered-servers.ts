@@ -42,11 +42,28 @@ export function offeredServers(
   }
   const connecting = Promise.all(servers.map((server) => server.connect?.()));
   const offered = deferredTools(found);
+  const toldTwice = new Set<string>();
+  /** A name that comes twice would have the API refuse every request: the first one stays. */
+  const distinct = () => {
+    const byName = new Map<string, Tool>();
+    for (const { name: server, tools } of servers) {
+      for (const tool of tools) {
+        if (!byName.has(tool.name)) byName.set(tool.name, tool);
+        else if (!toldTwice.has(tool.name)) {
+          toldTwice.add(tool.name);
+          tell(
+            `MCP server ${server}: another has a tool ${tool.name} as well: this one is left out`,
+          );
+        }
+      }
+    }
+    return [...byName.values()];
+  };
   const overResources = resourceTools(() => servers);
   return {
     ready: (signal) => orAborted(connecting, signal),
     tools: () => [
-      ...offered(servers.flatMap(({ tools }) => tools)),
+      ...offered(distinct()),
       ...(servers.some(({ resources }) => resources) ? overResources : []),
     ],
     commands: () => servers.flatMap(({ commands = [] }) => commands),

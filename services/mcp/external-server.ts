@@ -19,6 +19,8 @@ const ATTEMPT_MS_MAX = 300_000;
 const RESTARTS_IN_A_ROW_MAX = 5;
 /** After a call that has changed the list: the next request shall have the new one. */
 const RELIST_WAIT_MS = 1_000;
+/** Between lists that change while they are asked for; doubled each time, up to the second number. */
+const RELIST_PAUSE_MS = [50, 5_000] as const;
 
 export interface ExternalServerOptions
   extends Omit<
@@ -84,6 +86,7 @@ export class ExternalServer {
   #isLate = false;
   #relisting: Promise<void> | undefined;
   #mustRelist = false;
+  #relistsInRow = 0;
   #tell: ((text: string) => void) | undefined;
   #untold: string[] = [];
   /** Connections that are given up and may still have something alive. */
@@ -281,8 +284,21 @@ export class ExternalServer {
         this.#relisting = undefined;
         const again = this.#mustRelist && this.#isCurrent(connection);
         this.#mustRelist = false;
-        if (again) this.#relist(connection);
+        if (again) this.#relistLater(connection);
+        else this.#relistsInRow = 0;
       });
+  }
+
+  /** A server that says so at each list would be asked for ever, and do nothing else. */
+  #relistLater(connection: Connection): void {
+    const [first, most] = RELIST_PAUSE_MS;
+    const pauseMs = this.#relistsInRow === 0 ? 0 : first * 2 ** (this.#relistsInRow - 1);
+    this.#relistsInRow += 1;
+    const timer = setTimeout(
+      () => this.#isCurrent(connection) && this.#relist(connection),
+      Math.min(pauseMs, most),
+    );
+    timer.unref();
   }
 
   #isCurrent(connection: Connection): boolean {

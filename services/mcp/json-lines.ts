@@ -89,9 +89,31 @@ const tooLong = (id: number, bytes: number, bytesMax: number) => ({
 function hear(line: string, { onMessage, onNoise }: JsonLinesOptions): void {
   if (line === '') return;
   const message = parsed(line);
-  if (message?.jsonrpc === '2.0') onMessage(message);
+  if (message?.jsonrpc === '2.0') onMessage(legalAnswer(message));
   else onNoise(line.slice(0, NOISE_CHARS_MAX));
 }
+
+/**
+ * An answer of a wrong shape as an error: the SDK passes over it, and whoever waits for it would
+ * wait for the deadline.
+ */
+function legalAnswer(
+  message: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { id, method, result, error } = message;
+  if (id === undefined || method !== undefined) return message;
+  if (error === undefined) {
+    const isRecord = result !== null && typeof result === 'object' && !Array.isArray(result);
+    return isRecord ? message : refusal(id, 'the answer is no object');
+  }
+  const { code, message: words } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (Number.isInteger(code) && typeof words === 'string') return message;
+  return refusal(id, typeof words === 'string' ? words : 'the server failed without a word');
+}
+
+const refusal = (id: unknown, message: string) => ({
+  ...{ jsonrpc: '2.0', id, error: { code: -32_603, message } },
+});
 
 function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
   try {

@@ -15,6 +15,8 @@ const SCHEMA_CHARS_MAX = 100_000;
 const legalKey = /^[a-zA-Z0-9_.-]{1,64}$/;
 /** References to references: more is a circle. */
 const REFERENCES_MAX = 10;
+/** Branches that are looked at in all: eight that each name all eight would be 8 to the 10th. */
+const BRANCHES_MAX = 500;
 
 type Json = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Json =>
@@ -28,7 +30,17 @@ const namesOf = (value: unknown): readonly string[] =>
 export function acceptSchema(given: unknown): AcceptedSchema {
   if (given === undefined || given === null) return accepted({ type: 'object', properties: {} });
   if (!isRecord(given)) return { ok: false, why: 'its input schema is no object' };
-  const flat = flatten(given, given, REFERENCES_MAX);
+  try {
+    return acceptObject(given);
+  } catch (error) {
+    // The only way to fail that is left: JSON of a depth that the stack does not have.
+    if (!(error instanceof RangeError)) throw error;
+    return { ok: false, why: 'its input schema is nested too deep' };
+  }
+}
+
+function acceptObject(given: Json): AcceptedSchema {
+  const flat = flatten(given, { document: given, branchesLeft: BRANCHES_MAX }, REFERENCES_MAX);
   const type = flat.type;
   const takesObjects =
     type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'));
@@ -45,20 +57,27 @@ const accepted = (schema: InputSchema, warnings: readonly string[] = []): Accept
   ...{ ok: true, schema, warnings },
 });
 
+/** What references lead into, and how much may still be looked at. */
+interface Root {
+  readonly document: Json;
+  branchesLeft: number;
+}
+
 /**
  * What the API refuses at the top: combined there into one object, so that nothing is forbidden.
  */
-function flatten(schema: Json, root: Json, referencesLeft: number): Json {
+function flatten(schema: Json, root: Root, referencesLeft: number): Json {
+  root.branchesLeft -= 1;
   const target = schema.$ref;
   if (typeof target === 'string' && referencesLeft > 0) {
     const { $ref: _, ...rest } = schema;
-    const found = flatten(recordOf(at(root, target)), root, referencesLeft - 1);
+    const found = flatten(recordOf(at(root.document, target)), root, referencesLeft - 1);
     return flatten({ ...found, ...rest }, root, referencesLeft - 1);
   }
   const { allOf, anyOf, oneOf, not, if: _if, then, else: _else, enum: _enum, ...rest } = schema;
   const isPlain = [allOf, anyOf, oneOf, not, _if, then, _else, _enum].every((x) => x === undefined);
   if (isPlain) return schema;
-  if (referencesLeft === 0) return rest;
+  if (referencesLeft === 0 || root.branchesLeft <= 0) return rest;
   const flat = (branch: unknown) => flatten(recordOf(branch), root, referencesLeft - 1);
   const all = [rest, ...listOf(allOf).map(flat)];
   const any = [...listOf(anyOf), ...listOf(oneOf)].map(flat);

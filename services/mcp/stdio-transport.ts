@@ -58,7 +58,7 @@ export class StdioTransport implements Transport {
     if (this.#group) throw new Error('the transport was started before');
     const { command, args, cwd, env } = this.#options;
     const hearOutput = createJsonLines({
-      onMessage: (message) => this.onmessage?.(message as unknown as JSONRPCMessage),
+      onMessage: (message) => this.#hear(message as unknown as JSONRPCMessage),
       onNoise: (line) => this.#debug(`(no message) ${line}`),
     });
     this.#letGo = guardAtExit(this.#mark);
@@ -76,6 +76,15 @@ export class StdioTransport implements Transport {
     if (group.pid > 0) return;
     const end = await group.ended;
     throw new Error(wordsOf(end));
+  }
+
+  /** What a server says must not end us, whatever the SDK makes of it. */
+  #hear(message: JSONRPCMessage): void {
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   async send(message: JSONRPCMessage): Promise<void> {

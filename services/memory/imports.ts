@@ -1,7 +1,7 @@
 /** `@path` in an instruction file stands for the file that it names. */
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { headAndTail } from '../tools/text/head-and-tail.ts';
-import { IMPORT_DEPTH_MAX, MEMORY_CHARS_MAX } from './limits.ts';
+import { IMPORT_DEPTH_MAX, IMPORTS_MAX, MEMORY_CHARS_MAX } from './limits.ts';
 import { type InstructionFile, readInstruction } from './read-instruction.ts';
 
 /** Code, and links in angle brackets, are quoted and import nothing. */
@@ -40,28 +40,38 @@ export async function withImports(
   const file = await readInstruction(path, rules.within);
   if (!file || known.has(file.realPath) || file.text.trim() === '') return undefined;
   known.add(file.realPath);
-  const sections = [section(path, file), ...(await imported(file, rules, known, 1))];
+  const left = { lookups: IMPORTS_MAX };
+  const sections = [section(path, file), ...(await imported(file, { rules, known, left }, 1))];
   return headAndTail(sections.join('\n\n'), MEMORY_CHARS_MAX);
 }
 
 const section = (path: string, { text }: InstructionFile): string =>
   `From ${path}:\n${text.trim()}`;
 
+interface Importing {
+  readonly rules: ImportRules;
+  readonly known: Known;
+  /** Of the whole file: circles of thousands of words would hold up the start. */
+  readonly left: { lookups: number };
+}
+
 async function imported(
   file: InstructionFile,
-  rules: ImportRules,
-  known: Known,
+  importing: Importing,
   depth: number,
 ): Promise<readonly string[]> {
+  const { rules, known, left } = importing;
   if (depth > IMPORT_DEPTH_MAX) return [];
   const sections: string[] = [];
   for (const mentioned of importsIn(file.text)) {
+    if (left.lookups <= 0) break;
+    left.lookups -= 1;
     const path = placeOf(mentioned, dirname(file.realPath), rules);
     const found = await readInstruction(path, rules.within);
     if (!found || known.has(found.realPath)) continue;
     known.add(found.realPath);
     sections.push(section(found.realPath, found));
-    sections.push(...(await imported(found, rules, known, depth + 1)));
+    sections.push(...(await imported(found, importing, depth + 1)));
   }
   return sections;
 }

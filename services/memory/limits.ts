@@ -6,6 +6,8 @@ export const INSTRUCTION_BYTES_MAX = 256 << 10;
 export const MEMORY_CHARS_MAX = 100_000;
 /** An import of an import of …: deeper is a mistake. */
 export const IMPORT_DEPTH_MAX = 5;
+/** Words with an `@` that are looked up for one file and its imports: more is no instruction. */
+export const IMPORTS_MAX = 200;
 /** Folders between a file and the repository's root. */
 export const FOLDERS_MAX = 32;
 /** Files of one kind (skills, commands, agents) in one folder. */

@@ -37,6 +37,10 @@ const generated = [
     make: async () => (await load('test/tools/seed-map.ts')).seedMap(),
   },
   {
+    file: 'docs/cases.md',
+    make: async () => (await load('test/tools/cases-doc.ts')).casesDoc(),
+  },
+  {
     file: 'src/inspect/chart/query-drawing.generated.ts',
     make: async () => (await load('test/tools/query-drawing.ts')).queryDrawing(),
   },

@@ -57,7 +57,7 @@ it.each([
   ['at its end', (text: string) => `{"result":{"id":5,"is":"${text}"},"jsonrpc":"2.0","id":7}`],
   ['before its end', (text: string) => `{"result":{"is":"${text}"},"id":7,"jsonrpc":"2.0"}`],
 ])('an answer that is too long is an error for whoever waits for it: id %s', (_, line) => {
-  const bytes = Buffer.from(`${line('x'.repeat(900))}\n{"jsonrpc":"2.0","id":8}\n`);
+  const bytes = Buffer.from(`${line('x'.repeat(900))}\n{"jsonrpc":"2.0","id":8,"result":{}}\n`);
   const chunks = Array.from({ length: Math.ceil(bytes.length / 37) }, (__, n) =>
     bytes.subarray(37 * n, 37 * (n + 1)),
   );
@@ -68,7 +68,7 @@ it.each([
         ...{ jsonrpc: '2.0', id: 7 },
         error: { code: -32_000, message: expect.stringMatching(/^the answer has 9\d\d bytes/) },
       },
-      { jsonrpc: '2.0', id: 8 },
+      { jsonrpc: '2.0', id: 8, result: {} },
     ]);
   }
 });
@@ -77,3 +77,16 @@ it('a question of a server that is too long answers nobody', () => {
   const line = `{"jsonrpc":"2.0","method":"x","params":"${'x'.repeat(900)}","id":7}\n`;
   expect(read([Buffer.from(line)], 500).messages).toEqual([]);
 });
+
+it.each([
+  ['{"jsonrpc":"2.0","id":7,"result":null}', 'the answer is no object'],
+  ['{"jsonrpc":"2.0","id":7}', 'the answer is no object'],
+  ['{"jsonrpc":"2.0","id":7,"error":"no"}', 'the server failed without a word'],
+  ['{"jsonrpc":"2.0","id":7,"error":{"message":"disk full"}}', 'disk full'],
+])(
+  'an answer of a wrong shape is an error, and nobody waits for the deadline: %s',
+  (line, words) => {
+    const error = { code: -32_603, message: words };
+    expect(read([Buffer.from(`${line}\n`)]).messages).toEqual([{ jsonrpc: '2.0', id: 7, error }]);
+  },
+);

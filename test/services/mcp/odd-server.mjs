@@ -1,6 +1,8 @@
 /**
  * A small MCP server over stdio that misbehaves as its tools are called. Its one argument is a JSON
  * object: `start` (ms before it answers at all, -1: never), `tools` (instead of its own list),
+ * `dieAt` and `hangAt` (a method, at which it ends or says nothing), `answers` (by method, instead of
+ * its own), `nested` (a schema of that depth), `storm` (so many notifications after each list),
  * `noise` (prints log lines on stdout), `refuse` (ends at once), `ignoresEnd` (outlives its stdin and
  * SIGTERM), `pidFile` (notes its process id there), `child` (starts a process, and notes that one and
  * its own parent, too).
@@ -38,11 +40,35 @@ const tools = [
   'odd',
   'grow',
   'cancelled',
+  'lists',
+  'flood',
   'env',
   'throw',
   'ask',
 ];
 const cancelled = [];
+let lists = 0;
+/** Of all kinds that a server may send unasked, most of them about nothing that there is. */
+const storm = (count) => {
+  for (let n = 0; n < count; n++) {
+    print({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
+    if (n > 3) continue;
+    const progressToken = 4_000 + n;
+    print({
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progressToken, progress: n },
+    });
+    print({
+      jsonrpc: '2.0',
+      method: 'notifications/cancelled',
+      params: { requestId: progressToken },
+    });
+    print({ jsonrpc: '2.0', method: 'notifications/nobody-knows', params: {} });
+    print({ jsonrpc: '2.0', id: progressToken, result: {} });
+    print({ jsonrpc: '2.0', id: `x${n}`, method: 'nobody/knows' });
+  }
+};
 /** Calls that wait for the answer to a question to the person, by the id of the question. */
 const questions = new Map();
 let mayAsk = false;
@@ -58,6 +84,12 @@ const longer = ({ times, ...tool }) =>
         },
       }
     : tool;
+/** As text: no process can make JSON of it. */
+const nested = (id, depth) => {
+  const deep = `{"type":"object","x":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+  const tools = `[{"name":"deep","inputSchema":${deep}},{"name":"echo"}]`;
+  process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{"tools":${tools}}}\n`);
+};
 const listed = () =>
   options.tools?.map(longer) ?? [...tools, ...grown].map((name) => ({ name, inputSchema: object }));
 
@@ -126,6 +158,11 @@ function call(name, input, id) {
       return text('grew');
     case 'cancelled':
       return text(JSON.stringify(cancelled));
+    case 'lists':
+      return text(String(lists));
+    case 'flood':
+      for (let n = 0; n < input.times; n++) process.stderr.write('e'.repeat(1 << 20));
+      return text('flooded');
     case 'env':
       return text(JSON.stringify(process.env));
     case 'throw':
@@ -139,6 +176,8 @@ const png =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 function hear(message) {
+  if (message.method && options.dieAt === message.method) process.exit(9);
+  if (message.method && options.hangAt === message.method) return;
   if (message.method === 'notifications/cancelled') cancelled.push(message.params.requestId);
   const asking = questions.get(message.id);
   if (asking !== undefined && message.method === undefined) {
@@ -146,13 +185,20 @@ function hear(message) {
     print({ jsonrpc: '2.0', id: asking, result: text(JSON.stringify(message.result)) });
     return;
   }
+  if (message.method === 'tools/list' && options.nested) {
+    nested(message.id, options.nested);
+    return;
+  }
   const handler = handlers[message.method];
   if (message.id === undefined || !handler) return;
   if (options.noise)
     process.stdout.write('2026-01-01 INFO got a message\n{"level":"info"}\n\u0000\u0001\n');
   try {
-    const result = handler(message.params ?? {}, message.id);
-    if (result) print({ jsonrpc: '2.0', id: message.id, result });
+    const given = options.answers?.[message.method];
+    const result = given === undefined ? handler(message.params ?? {}, message.id) : given;
+    if (message.method === 'tools/list') lists += 1;
+    if (message.method === 'tools/list' && options.storm) storm(options.storm);
+    if (result !== undefined) print({ jsonrpc: '2.0', id: message.id, result });
   } catch (error) {
     print({ jsonrpc: '2.0', id: message.id, error });
   }

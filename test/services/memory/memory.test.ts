@@ -1,5 +1,14 @@
 /** Instructions: which files count, what they import, and who may instruct. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -96,9 +105,21 @@ describe('imports', () => {
     expect(await of()).toContain('private');
   });
 
+  it('thousands of mentions, in circles, are no thousands of looks', async () => {
+    const names = Array.from({ length: 300 }, (_, n) => `part-${n}.md`);
+    const all = names.map((name) => `@${name}`).join('\n');
+    write(Object.fromEntries(['a.md', ...names].map((name) => [name, all])));
+    const text = await withImports(join(root, 'a.md'), { userHome: root }, new Set());
+    const read = text?.match(/^From /gm)?.length ?? 0;
+    expect(read).toBeGreaterThan(1);
+    expect(read).toBeLessThanOrEqual(201);
+  });
+
   it('a pipe, a binary or a huge file is no instruction', async () => {
-    write({ 'bin.md': 'a\0b', 'huge.md': 'x'.repeat(300_000) });
-    for (const name of ['bin.md', 'huge.md', 'nothing.md']) {
+    write({ 'bin.md': 'a\0b', 'huge.md': 'x'.repeat(300_000), 'sparse.md': '' });
+    truncateSync(join(root, 'sparse.md'), 100 << 20);
+    execFileSync('mkfifo', [join(root, 'pipe.md')]);
+    for (const name of ['bin.md', 'huge.md', 'sparse.md', 'pipe.md', 'nothing.md']) {
       expect(await withImports(join(root, name), { userHome: root }, new Set())).toBeUndefined();
     }
   });
