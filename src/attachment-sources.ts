@@ -8,6 +8,7 @@ import { createNestedMemory } from '../services/memory/nested-memory.ts';
 import { createReadGuard } from '../services/permissions/read-guard.ts';
 import type { Tell } from '../services/preprocess/stage.ts';
 import { createSkillDiscovery } from '../services/skills/discover-skills.ts';
+import { userHomeOf } from './home-folders.ts';
 import { ownFolder } from './own-folder.ts';
 import type { Session } from './session.ts';
 
@@ -27,7 +28,7 @@ export function attachmentSources(session: Session, beside: Beside, tell: Tell):
     'the reminder of the todo list': createTodoReminder(base),
   };
   if (!config.readsNested) return { sources: own, prefetch: () => {} };
-  const userHome = config.env.HOME ?? config.cwd;
+  const userHome = userHomeOf(config.env);
   const skills = createSkillDiscovery({
     ...base,
     root: config.cwd,

@@ -17,6 +17,7 @@ import { amended, StreamingToolExecutor } from '../services/tools/executor/index
 import type { ToolContext } from '../services/tools/tool.ts';
 import type { QueryConfig } from './config.ts';
 import { contextCollapse } from './context-collapse.ts';
+import { userHomeOf } from './home-folders.ts';
 import { ownFolder } from './own-folder.ts';
 import type { Clock } from './query-hold.ts';
 import { modelLimits } from './query-limits.ts';
@@ -182,7 +183,7 @@ export function toolExecutor(
       permissionContext: () => getAppState().toolPermissionContext,
       cwd: () => session.cwd,
       suggest: (tool, input) =>
-        suggestionsFor(tool, input, { cwd: session.cwd, home: homeOf(session) }),
+        suggestionsFor(tool, input, { cwd: session.cwd, home: userHomeOf(session.config.env) }),
       onPermissionUpdates: (updates) => update(scope, updates),
       onDenied: (denial) => scope.onDenied(denial),
       onPermitted: (name, because) => scope.explain(`${name} may run: ${because}`),
@@ -221,8 +222,6 @@ export function toolExecutor(
   );
 }
 
-const homeOf = ({ config }: QueryScope['session']): string => config.env.HOME ?? config.cwd;
-
 /**
  * What a person allowed for more than one call. It counts for the session at once, and is kept in
  * the settings file that the answer names.
@@ -251,7 +250,7 @@ function toolContext(
 ): ToolContext {
   const { id, config, folder, toolState } = session;
   const { toolPermissionContext } = config.getAppState();
-  const place = { home: homeOf(session), root: config.cwd, own: ownFolder(config.home) };
+  const place = { home: userHomeOf(config.env), root: config.cwd, own: ownFolder(config.home) };
   const mayRead = createReadGuard(toolPermissionContext, session.cwd, place);
   const sandbox = config.sandbox && {
     ...config.sandbox,

@@ -3,8 +3,6 @@
  * CLI's flags and the library's `query()` both come through here.
  */
 import { statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { type AgentDefinition, mergedAgents } from '../services/agents/agent-definition.ts';
 import { HISTORY_SNIP } from '../services/features.ts';
 import type { HookCallbackMatcher } from '../services/hooks/callbacks.ts';
@@ -31,6 +29,7 @@ import type {
   QueryEngineConfig,
   SDKStatus,
 } from './config.ts';
+import { engineHomeOf, userHomeOf } from './home-folders.ts';
 import { loadInstructions } from './instructions.ts';
 import { refuseWhatIsLeftOut } from './left-out.ts';
 import type { ServerSettings } from './mcp-servers.ts';
@@ -183,7 +182,7 @@ export async function configFromOptions(
   machine: { readonly managedFile?: string } = { managedFile: managedSettingsFile },
 ): Promise<QueryEngineConfig> {
   const cwd = folderNamed(options.cwd ?? process.cwd());
-  const home = homeOf(environment);
+  const home = engineHomeNamed(environment);
   const sources = options.settingSources ?? ['user'];
   const place: SettingsPlace = {
     ...{ ...machine, cwd, home, sources },
@@ -203,7 +202,7 @@ export async function configFromOptions(
   refuseWhatIsLeftOut({ ...settings, ...askedFor(options) });
   if (options.outputFormat) await checkOutputSchema(options.outputFormat.schema);
   const permissions = permissionContext(options, loaded, cwd);
-  const userHome = environment.HOME || homedir();
+  const userHome = userHomeOf(environment);
   const plugins = await loadPlugins(options.plugins ?? [], cwd);
   // Bare: nothing that was not asked for by name.
   const read = options.bare ? [] : sources;
@@ -217,7 +216,7 @@ export async function configFromOptions(
   let appState: AppState = { toolPermissionContext: permissions, todos: [] };
   return {
     ...fieldsOf(options, settings),
-    ...guardsOf(place, loaded, settings, environment.HOME),
+    ...guardsOf(place, loaded, settings, userHome),
     cwd,
     home,
     env,
@@ -347,8 +346,8 @@ function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], 
 }
 
 /** @throws UsageError for a place that cannot be a folder; it is made when something is written. */
-function homeOf(environment: Environment): string {
-  const home = environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
+function engineHomeNamed(environment: Environment): string {
+  const home = engineHomeOf(environment);
   const stats = statSync(home, { throwIfNoEntry: false });
   if (!stats || stats.isDirectory()) return home;
   throw new UsageError(`ESCAPEMENT_HOME: ${home} is no folder: name one, or a place for one`);
@@ -371,7 +370,7 @@ function guardsOf(
   place: SettingsPlace,
   loaded: readonly LoadedSettings[],
   { sandbox }: Settings,
-  userHome: string | undefined,
+  userHome: string,
 ) {
   const { cwd, home, sources } = place;
   const policy = sandboxPolicy(sandbox, { cwd, home, userHome });

@@ -1,5 +1,4 @@
 /** The fence of a session, from its settings. */
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type SandboxPolicy, sandboxState } from '../services/sandbox/sandbox.ts';
 import type { SandboxSettings } from './settings.ts';
@@ -13,7 +12,7 @@ const secrets: readonly string[] = [
 /** `undefined`: no sandbox was asked for. */
 export function sandboxPolicy(
   settings: SandboxSettings | undefined,
-  { cwd, home, userHome = homedir() }: SandboxPlace,
+  { cwd, home, userHome }: SandboxPlace,
 ): SandboxPolicy | undefined {
   if (!settings?.enabled) return undefined;
   return {
@@ -28,7 +27,7 @@ export interface SandboxPlace {
   readonly cwd: string;
   /** `$ESCAPEMENT_HOME`: transcripts of all sessions. */
   readonly home: string;
-  readonly userHome?: string | undefined;
+  readonly userHome: string;
 }
 
 /** What a host should know of its fence; empty when all is as it was asked for. */

@@ -6,6 +6,7 @@ import { readHookSettings } from '../services/hooks/settings.ts';
 import { createJudge } from '../services/permissions/judge.ts';
 import type { Tool, ToolInput } from '../services/tools/tool.ts';
 import type { QueryEngineConfig } from './config.ts';
+import { userHomeOf } from './home-folders.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
@@ -45,7 +46,7 @@ export function sessionHooks(
  * as one of its commands does, and what cannot be understood fits, so that the hook is asked.
  */
 function ruleMatcher({ cwd, env }: QueryEngineConfig, tools: () => readonly Tool[]) {
-  const judge = createJudge({ home: env.HOME ?? cwd });
+  const judge = createJudge({ home: userHomeOf(env) });
   return async (rule: string, toolName: string, input: ToolInput): Promise<boolean> => {
     const tool = tools().find(({ name }) => name === toolName);
     if (!tool) return true;

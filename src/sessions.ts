@@ -1,12 +1,11 @@
 /** The sessions of a folder: what hosts show in a list, and do with an entry of it. */
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { FileJournalStore } from '../services/journal/file-store.ts';
 import { gistOf } from '../services/journal/gist.ts';
 import { restore } from '../services/journal/restore.ts';
 import { isSessionId, type JournalStore, type StoredSession } from '../services/journal/store.ts';
 import { projectFolder } from '../services/journal/transcript.ts';
 import type { LogMessage } from '../services/messages.ts';
+import { engineHomeOf } from './home-folders.ts';
 import { realFolder } from './real-folder.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -114,7 +113,7 @@ export async function exportSession(
 
 function storeOf({ cwd, home, store }: SessionsPlace): JournalStore {
   if (store) return store;
-  const root = home ?? process.env.ESCAPEMENT_HOME ?? join(homedir(), '.escapement');
+  const root = home ?? engineHomeOf(process.env);
   return new FileJournalStore({ folder: projectFolder(root, realFolder(cwd ?? process.cwd())) });
 }
 

@@ -1,8 +1,7 @@
 /** The first question of the interactive mode: may what lies in this folder act? */
 import { realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { engineHomeOf } from '../home-folders.ts';
 import { actionsOf, instructionsOf, trustFolder, trustOf } from '../trust.ts';
 import type { CliContext } from './context.ts';
 import { visible } from './printable.ts';
@@ -17,7 +16,7 @@ export async function askTrust(
   terminal: Readable,
 ): Promise<boolean> {
   const cwd = realpathSync(given);
-  const home = environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
+  const home = engineHomeOf(environment);
   const trust = trustOf(cwd, home);
   if (trust === 'trusted') return true;
   if (trust === 'nothing_to_trust') return false;

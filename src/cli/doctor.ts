@@ -4,14 +4,13 @@
  */
 import { execFile } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { readHookSettings } from '../../services/hooks/settings.ts';
 import { loadShellParser } from '../../services/permissions/shell/parser.ts';
 import { sandboxState } from '../../services/sandbox/sandbox.ts';
 import { ripgrepsIn } from '../../services/tools/files/ripgrep.ts';
-import { sandboxPolicy } from '../sandbox-policy.ts';
+import { engineHomeOf, userHomeOf } from '../home-folders.ts';
+import { type SandboxPlace, sandboxPolicy } from '../sandbox-policy.ts';
 import {
   type LoadedSettings,
   loadSettings,
@@ -54,7 +53,7 @@ export async function runDoctor(args: readonly string[], context: CliContext): P
 
 async function examine({ cwd: given, environment }: CliContext): Promise<readonly Finding[]> {
   const cwd = realpathSync(given);
-  const home = environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
+  const home = engineHomeOf(environment);
   const settings = await examineSettings(cwd, home);
   return [
     nodeVersion(),
@@ -65,7 +64,7 @@ async function examine({ cwd: given, environment }: CliContext): Promise<readonl
     await parser(),
     await git(environment),
     await search(environment),
-    await sandbox(settings.loaded, { cwd, home }),
+    await sandbox(settings.loaded, { cwd, home, userHome: userHomeOf(environment) }),
   ];
 }
 
@@ -179,10 +178,7 @@ async function search(environment: CliContext['environment']): Promise<Finding> 
     : good('search', first);
 }
 
-async function sandbox(
-  loaded: readonly LoadedSettings[],
-  place: { readonly cwd: string; readonly home: string },
-): Promise<Finding> {
+async function sandbox(loaded: readonly LoadedSettings[], place: SandboxPlace): Promise<Finding> {
   const policy = sandboxPolicy(merged(loaded).sandbox, place);
   const state = await sandboxState();
   if (state.isThere) {

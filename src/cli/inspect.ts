@@ -1,12 +1,12 @@
 /** `escapement inspect`: look at a session of this folder, or at a recording, step by step. */
 import { realpathSync } from 'node:fs';
 import { constants, open, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import process from 'node:process';
 import { Command, CommanderError } from 'commander';
 import { FileJournalStore } from '../../services/journal/file-store.ts';
 import { projectFolder } from '../../services/journal/transcript.ts';
+import { engineHomeOf } from '../home-folders.ts';
 import type { Run } from '../inspect/run.ts';
 import { listSessions, type SessionInfo } from '../sessions.ts';
 import { UsageError } from '../usage-error.ts';
@@ -103,7 +103,7 @@ interface Place {
 
 const placeOf = ({ cwd, environment }: CliContext): Place => ({
   cwd: realpathSync(cwd),
-  home: environment.ESCAPEMENT_HOME || join(homedir(), '.escapement'),
+  home: engineHomeOf(environment),
 });
 
 async function runNamed(name: string | undefined, context: CliContext): Promise<Run> {

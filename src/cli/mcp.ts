@@ -1,8 +1,7 @@
 /** `escapement mcp login <name>`: a grant for a server over HTTP, asked of the person who sits here. */
 import { realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { childEnvironment } from '../child-environment.ts';
+import { engineHomeOf } from '../home-folders.ts';
 import { configuredServers } from '../mcp-servers.ts';
 import { nearMiss } from '../near-miss.ts';
 import { grantsFolder } from '../own-folder.ts';
@@ -43,7 +42,7 @@ export async function runMcp(argv: readonly string[], context: CliContext): Prom
   const { flags, words } = parseFlags(rest);
   const [name, ...more] = words;
   if (name === undefined || more.length > 0) throw new UsageError(`mcp ${action}: ${usage}`);
-  const home = context.environment.ESCAPEMENT_HOME || join(homedir(), '.escapement');
+  const home = engineHomeOf(context.environment);
   const servers = await serversOf(flags, home, context);
   const server = servers.get(name);
   if (!server) throw new UsageError(`mcp ${action}: ${unknown(name, [...servers.keys()])}`);

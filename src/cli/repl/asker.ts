@@ -4,6 +4,7 @@ import { suggestionsFor } from '../../../services/permissions/suggestions.ts';
 import type { CanUseTool } from '../../../services/permissions/types.ts';
 import { applyUpdates, type PermissionUpdate } from '../../../services/permissions/updates.ts';
 import type { QueryEngineConfig } from '../../config.ts';
+import { userHomeOf } from '../../home-folders.ts';
 import { clipCells } from '../cells.ts';
 import { visible } from '../printable.ts';
 import {
@@ -121,7 +122,7 @@ export class Asker {
     const { tools, mcpClients, cwd, env } = this.#parts.config();
     const all = [...tools, ...mcpClients.flatMap((client) => client.tools)];
     const tool = all.find(({ name }) => name === toolName);
-    const own = tool ? suggestionsFor(tool, input, { cwd, home: env.HOME ?? cwd }) : [];
+    const own = tool ? suggestionsFor(tool, input, { cwd, home: userHomeOf(env) }) : [];
     const suggested = (given as readonly PermissionUpdate[] | undefined) ?? own;
     return suggested.map((update) => ({ ...update, destination: 'session' as const }));
   }
