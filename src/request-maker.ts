@@ -3,6 +3,7 @@ import { type Cursor, outputCap, type QueryState } from '../machines/state.ts';
 import type { MessageLog } from '../services/message-log.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { ModelRequest, ThinkingConfig } from '../services/model/types.ts';
+import { defaultGates } from './config.ts';
 import type { Session } from './session.ts';
 
 const thinkingOff: ThinkingConfig = { type: 'disabled' };
@@ -16,6 +17,7 @@ export function requestOf(session: Session, state: QueryState, signal: AbortSign
   const { head } = state.history;
   const { taskBudget } = config;
   const remaining = session.taskBudgetRemaining;
+  const { stripSignatures } = { ...defaultGates, ...config.gates };
   const hasFallenBack = state.model !== primaryModel;
   // The host's newest choice counts from the next request on, unless the chart has fallen back. The
   // bounds of the query are still those of the model that it began with, so its cap is looked at.
@@ -27,6 +29,7 @@ export function requestOf(session: Session, state: QueryState, signal: AbortSign
     userContext,
     thinking: config.thinkingConfig ?? thinkingOff,
     tools: session.tools(),
+    ...(stripSignatures ? {} : { keepsSignatures: true }),
     model,
     maxTokens: Math.min(outputCap(state), modelFacts(model).outputTokensMax),
     querySource: state.querySource,

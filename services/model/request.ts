@@ -131,13 +131,18 @@ export interface Projection {
 /** History as the API takes it. Blocks are shared with the log: replace, never change them. */
 export function projectMessages(
   log: readonly LogMessage[],
-  options: Pick<ModelRequest, 'model' | 'previousCount' | 'anchorCount' | 'userContext'>,
+  options: Pick<
+    ModelRequest,
+    'model' | 'previousCount' | 'anchorCount' | 'userContext' | 'keepsSignatures'
+  >,
 ): Projection {
+  const mayThink = (message: LogMessage) =>
+    options.keepsSignatures ? message.model !== undefined : mayThinkWith(message, options.model);
   const exchanges: Exchange[] = [emptyExchange()];
   let previousEnd: ContentBlock | undefined;
   let anchorEnd: ContentBlock | undefined;
   for (const [at, message] of log.entries()) {
-    add(exchanges, message, options.model);
+    add(exchanges, message, mayThink(message));
     if (at + 1 === options.previousCount) previousEnd = endOf(exchanges);
     if (at + 1 === options.anchorCount) anchorEnd = endOf(exchanges);
   }
@@ -166,7 +171,7 @@ const emptyExchange = (apiId?: string): Exchange => ({
   isUnbound: false,
 });
 
-function add(exchanges: Exchange[], message: LogMessage, model: string): void {
+function add(exchanges: Exchange[], message: LogMessage, mayThink: boolean): void {
   let current = exchanges.at(-1) as Exchange;
   const blocks = sendable(message);
   if (message.role === 'user') {
@@ -183,7 +188,7 @@ function add(exchanges: Exchange[], message: LogMessage, model: string): void {
     exchanges.push(current);
   }
   current.apiId = message.apiId;
-  if (mayThinkWith(message, model)) {
+  if (mayThink) {
     current.said.push(...blocks);
     return;
   }

@@ -52,6 +52,8 @@ export interface ModelRequest {
   readonly taskBudget?: { readonly total: number; readonly remaining?: number };
   /** Dollars that the prompt costs, as far as is known; absent: the worst is taken. */
   readonly promptUsd?: number;
+  /** Thinking goes to every model, whoever has signed it. Default: to its own. */
+  readonly keepsSignatures?: boolean;
   /** The API may leave old results out of the prompt. */
   readonly contextEdit?: ContextEdit;
   readonly signal: AbortSignal;

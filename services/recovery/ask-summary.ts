@@ -22,7 +22,7 @@ const TRIES_MAX = 3;
 /** What shares the prompt cache with the loop: the same in front, in the same order. */
 export type SharedParts = Pick<
   ModelRequest,
-  'model' | 'systemPrompt' | 'userContext' | 'thinking' | 'tools'
+  'model' | 'systemPrompt' | 'userContext' | 'thinking' | 'tools' | 'keepsSignatures'
 >;
 export interface SummaryQuestion {
   readonly old: readonly Piece[];
@@ -167,7 +167,7 @@ const requestFor = (
       : [deps.makeNote(`(The oldest ${dropped} messages of this conversation are left out here.)`)];
   const instruction = deps.makeNote(summaryInstruction(wishes));
   const shown = [...gap, ...messages.map(withoutMedia)];
-  const { model, systemPrompt, userContext, thinking, tools } = parts;
+  const { model, systemPrompt, userContext, thinking, tools, keepsSignatures } = parts;
   return {
     dropped,
     request: {
@@ -176,6 +176,7 @@ const requestFor = (
       ...(userContext === undefined ? {} : { userContext }),
       thinking,
       tools,
+      ...(keepsSignatures ? { keepsSignatures } : {}),
       messages: repairHistory([...shown, instruction]).messages,
       // Where an earlier request of the loop ended: its cache entry is read from here.
       previousCount: shown.length,
