@@ -1,34 +1,21 @@
 /** What lives as long as a session, and is shared by its turns and their services. */
-import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import type { AutoCompactTracking } from '../machines/state.ts';
 import type { Collapses } from '../services/collapse/record.ts';
 import type { HookMessage, HookRunner } from '../services/hooks/run-hooks.ts';
-import { createCheckpoints, noCheckpoints } from '../services/journal/checkpoints.ts';
-import { FileJournalStore } from '../services/journal/file-store.ts';
-import { createLedger } from '../services/journal/ledger.ts';
 import type { JournalStore } from '../services/journal/store.ts';
-import {
-  noTranscript,
-  openTranscript,
-  projectFolder,
-  type Transcript,
-  transcriptPath,
-} from '../services/journal/transcript.ts';
-import { MessageLog } from '../services/message-log.ts';
+import type { Transcript } from '../services/journal/transcript.ts';
+import type { MessageLog } from '../services/message-log.ts';
 import type { LogMessage } from '../services/messages.ts';
-import { defaultModel } from '../services/model/model-table.ts';
-import { Purse } from '../services/model/purse.ts';
+import type { Purse } from '../services/model/purse.ts';
 import type { Usage } from '../services/model/types.ts';
-import { UsageMeter, type UsageSnapshot } from '../services/model/usage.ts';
+import type { UsageMeter, UsageSnapshot } from '../services/model/usage.ts';
 import type { EditingMode } from '../services/preprocess/cached-microcompact.ts';
-import { createTokenCounter, type TokenCounter } from '../services/preprocess/token-count.ts';
+import type { TokenCounter } from '../services/preprocess/token-count.ts';
 import type { Ledger } from '../services/tools/executor/deps.ts';
 import type { Tool, ToolState } from '../services/tools/tool.ts';
 import type { Command, QueryEngineConfig } from './config.ts';
-import { PromptQueue } from './prompt-queue.ts';
-import { sessionHooks } from './session-hooks.ts';
-import { Watch } from './watch.ts';
+import type { PromptQueue } from './prompt-queue.ts';
+import type { Watch } from './watch.ts';
 
 /** What the hooks of a session's begin have said, until a prompt takes it along. */
 export interface SessionStart {
@@ -118,119 +105,6 @@ export interface Session {
   onDiskFailure: (error: Error) => void;
 }
 
-export function openSession(
-  config: QueryEngineConfig,
-  id: string,
-  version: string,
-  { tools, commands }: Pick<Session, 'tools' | 'commands'>,
-): Session {
-  const { deps, home, cwd, persistSession = true, resumed, bare = false } = config;
-  const log = new MessageLog();
-  const uuid = untilItThrows(deps?.uuid, randomUUID);
-  const now = untilItThrows(deps?.now, () => new Date());
-  const store = config.journal ?? new FileJournalStore({ folder: projectFolder(home, cwd), now });
-  const path = transcriptPath(home, cwd, id);
-  const ownFolder = path.slice(0, -'.jsonl'.length);
-  const historyFolder = join(ownFolder, 'file-history');
-  const usage = new UsageMeter();
-  if (resumed && resumed.forkedFrom === undefined) {
-    const { totals, costs } = resumed.restored;
-    for (const [model, used] of Object.entries(totals)) {
-      usage.addSum(model, used, costs[model] ?? 0);
-    }
-  }
-  const transcript = persistSession
-    ? openTranscript({
-        path,
-        openWriter: async () => resumed?.writer ?? (await store.open(id)),
-        ...{ sessionId: id, cwd, version, now, uuid },
-        onFailure: (error) => session.onDiskFailure(error),
-        ...beginOf(config),
-      })
-    : noTranscript(path);
-  const checkpoints = createCheckpoints({
-    folder: historyFolder,
-    tools,
-    cwd: () => session.cwd,
-    note: (type, fields) => transcript.note(type, fields),
-  });
-  const session: Session = {
-    id,
-    config,
-    log,
-    usage,
-    usageBefore: usage.snapshot(),
-    tokens: createTokenCounter({
-      log,
-      fixed: () => ({
-        system: session.systemPrompt,
-        tools: tools(),
-        userContext: session.userContext,
-      }),
-    }),
-    store,
-    transcript,
-    ledger: persistSession
-      ? createLedger({ transcript, checkpoints: bare ? noCheckpoints : checkpoints, isBare: bare })
-      : undefined,
-    runHooks: sessionHooks(config, { id, transcriptPath: path, uuid, tools }, (message) =>
-      session.tellHost(message),
-    ),
-    watch: new Watch(),
-    toolState: config.readFileCache,
-    tools,
-    commands,
-    uuid,
-    now,
-    defaultModel: defaultModel(),
-    folder: join(ownFolder, 'tool-results'),
-    historyFolder,
-    collapses: new Map(resumed?.restored.collapses.map((one) => [one.id, one])),
-    contextEditing: { refusal: undefined },
-    queue: new PromptQueue(),
-    cwd,
-    systemPrompt: [],
-    userContext: '',
-    primaryModel: '',
-    chosenModel: undefined,
-    title: resumed?.restored.title,
-    autoCompactTracking: undefined,
-    lastRequest: undefined,
-    snipRequest: resumed?.restored.snipRequest,
-    taskBudgetRemaining: undefined,
-    callIds: new Set(callIdsOf(config)),
-    spending: new Purse(config.limits?.usdMax ?? config.maxBudgetUsd),
-    notices: [],
-    loadedNestedMemoryPaths: new Set(config.memoryPaths),
-    discoveredSkillNames: new Set(),
-    start: {
-      ...{ hasBegun: false, contexts: [] },
-      halfSaid: [...(resumed?.restored.shownPartly ?? [])],
-    },
-    stopping: [],
-    tellHost: () => {},
-    onDiskFailure: () => {},
-  };
-  return session;
-}
-
-/** Of calls that were made before this process; the ledger knows those behind a summary. */
-function callIdsOf({ resumed, initialMessages = [] }: QueryEngineConfig): readonly string[] {
-  const said = resumed?.restored.messages ?? initialMessages;
-  const ids = said.flatMap(({ kind, toolUseId = '' }) => (kind === 'tool_use' ? toolUseId : []));
-  return [...ids, ...(resumed?.restored.ledger.keys() ?? [])];
-}
-
-/** How the file of a resumed session goes on, and with what the file of a fork begins. */
-function beginOf({ resumed }: QueryEngineConfig) {
-  if (!resumed) return {};
-  const { restored, forkedFrom } = resumed;
-  if (forkedFrom === undefined) return { isResumed: true, tip: restored.tip };
-  const { messages: begin, replacements, collapses } = restored;
-  const { isSettled, ...reading } = restored.reading;
-  return { forkedFrom, begin, replacements, collapses, reading: isSettled ? reading : undefined };
-}
-
 /** Adds what a call has used. @returns its price, 0 when the model's price is not known. */
 export function bill(session: Session, model: string, usage: Usage): number {
   const usd = session.usage.add(model, usage);
@@ -259,20 +133,4 @@ export class SessionToolState implements ToolState {
     const disposals = this.#disposals.splice(0);
     await Promise.allSettled(disposals.map((run) => run()));
   }
-}
-
-/**
- * The host's, until it throws: that ends the turn which asked, and from then on ours is asked, so
- * that the turn has its last word.
- */
-function untilItThrows<T>(theirs: (() => T) | undefined, ours: () => T): () => T {
-  let current = theirs ?? ours;
-  return () => {
-    try {
-      return current();
-    } catch (error) {
-      current = ours;
-      throw error;
-    }
-  };
 }
