@@ -4,7 +4,7 @@ import type { PermissionMode } from '../../services/permissions/types.ts';
 import type { SettingSource } from '../settings.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
-import { permissionModeNamed, permissionModes } from './permission-modes.ts';
+import { permissionModeNamed, permissionModes } from '../permission-modes.ts';
 
 export type OutputFormat = 'text' | 'json' | 'stream-json';
 

@@ -15,7 +15,7 @@ import { startHeartbeat } from './heartbeat.ts';
 import { elicitOver, HostServers } from './host-servers.ts';
 import { type InitializeRequest, readInitialize } from './initialize.ts';
 import { initializeAnswer, slashCommandsOf } from './initialize-answer.ts';
-import { permissionModeNamed, permissionModes } from './permission-modes.ts';
+import { permissionModeNamed, permissionModes } from '../permission-modes.ts';
 import { type HostPrompt, joinPrompts, promptOf } from './prompts.ts';
 import { watchSignals } from './signals.ts';
 import { readLines } from './stdin-lines.ts';

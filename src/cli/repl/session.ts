@@ -7,7 +7,7 @@ import { QueryEngine } from '../../query-engine.ts';
 import { UsageError } from '../../usage-error.ts';
 import type { SDKResultMessage } from '../../wire.ts';
 import type { CliContext } from '../context.ts';
-import { permissionModeNamed, permissionModes } from '../permission-modes.ts';
+import { permissionModeNamed, permissionModes } from '../../permission-modes.ts';
 
 /** What a person has chosen by hand; it outlives `/clear`. */
 interface Choices {

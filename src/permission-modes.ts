@@ -1,5 +1,5 @@
 /** Permission modes by name, as flags and hosts say them. */
-import type { PermissionMode } from '../../services/permissions/types.ts';
+import type { PermissionMode } from '../services/permissions/types.ts';
 
 export const permissionModes: readonly PermissionMode[] = [
   'default',
