@@ -1,5 +1,4 @@
 /** Servers that mean harm, or are broken as if they did. */
-import { performance } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
 import { externalTools } from '../../../services/mcp/external-tool.ts';
 import { acceptSchema } from '../../../services/mcp/schema.ts';
@@ -82,10 +81,8 @@ describe('schemas', () => {
         $ref: '#/$defs/a',
       },
     ],
-  ])('that refer to %s are flattened in no time', (_, schema) => {
-    const since = performance.now();
+  ])('that refer to %s are flattened, and not for ever', (_, schema) => {
     expect(acceptSchema(schema)).toMatchObject({ ok: true, schema: { type: 'object' } });
-    expect(performance.now() - since).toBeLessThan(5_000);
   });
 
   it('nested deeper than the stack: left out by name, the others stay', async () => {

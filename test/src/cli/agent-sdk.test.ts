@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callTool, say, toolNames, toolResults } from '../../../src/testing/index.ts';
+import { odd } from '../../services/mcp/kit.ts';
 import { type AgentQuery, type AgentSdk, loadAgentSdk } from '../../tools/agent-sdk.ts';
 import { type CliBox, cliPath, openCliBox, userLine } from '../../tools/cli.ts';
 
@@ -46,6 +47,25 @@ it('a prompt, an answer', async () => {
   expect(messages[0]).toMatchObject({ type: 'system', subtype: 'init' });
   expect(last).toMatchObject({ type: 'result', subtype: 'success', result: 'hello back' });
   expect(box.server.violations).toEqual([]);
+});
+
+it('a server of tools asks the person: onElicitation answers', async () => {
+  box = await openCliBox({ replies: [callTool('mcp__srv__ask', {}), say('done')] });
+  const asked: Message[] = [];
+  const { last } = await collect(
+    start('go', {
+      ...{ ...bypass, mcpServers: { srv: odd() } },
+      onElicitation: async (question: Message) => {
+        asked.push(question);
+        return { action: 'accept', content: { which: 'the blue one' } };
+      },
+    }),
+  );
+  expect(last).toMatchObject({ type: 'result', subtype: 'success', result: 'done' });
+  expect(asked).toMatchObject([{ serverName: 'srv', message: 'Which one?', mode: 'form' }]);
+  const [, second] = box.server.requests;
+  const answer = '{"action":"accept","content":{"which":"the blue one"}}';
+  expect(second && toolResults(second)[0]?.text).toBe(answer);
 });
 
 it('an in-process MCP server: offered in the first request, called, answered', async () => {
