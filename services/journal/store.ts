@@ -1,7 +1,7 @@
 /**
  * Where sessions are kept. The engine knows only this interface; files are one way to fulfil it
- * (`file-store.ts`), memory another (`memory-store.ts`). `test/services/journal/conformance.ts` is
- * what any store must pass.
+ * (`file-store.ts`), memory another (`memory-store.ts`). `journalStorePromises` of
+ * `escapement/testing` has a test for each promise of it.
  */
 
 /** One thing that happened, as plain JSON. */
@@ -29,9 +29,12 @@ export interface JournalWriter {
    * not at all. What cannot be stored now stays in line and is tried again with the next one.
    */
   append(record: JournalRecord): void;
-  /** Why the last records are not stored; `undefined` when all are. */
+  /** Why the last records are not stored, or not safe; `undefined` when all are, as far as is known. */
   readonly failure: Error | undefined;
-  /** Resolves when everything taken up so far survives a loss of power. Rejects with `failure`. */
+  /**
+   * Resolves when everything taken up so far survives a loss of power. Rejects with `failure`: from
+   * then on for ever, when what the system had taken may be gone (a later success proves nothing).
+   */
   commit(): Promise<void>;
   /** Gives the session up, so that another process may write to it. Idempotent; never throws. */
   close(): Promise<void>;

@@ -177,8 +177,9 @@ async function serve(script: Script, given: Arguments, io: MockServerIo): Promis
   });
   try {
     const url = await server.listen(given.port);
-    const usage = `ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=any <your client>`;
-    io.stdout.write(`${url}    ${usage}\n`);
+    // the URL alone, for `$(… | head -1)`; what a person wants to know is not for a script
+    io.stdout.write(`${url}\n`);
+    io.stderr.write(`ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=any <your client>\n`);
     if (!io.signal.aborted) await once(io.signal, 'abort');
     io.stderr.write(`${summaryLine(server)}\n`);
     return exitCodes.good;

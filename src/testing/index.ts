@@ -32,6 +32,7 @@ export {
   type SessionFacts,
   warningsDuring,
 } from './invariants.ts';
+export { journalStorePromises, type StorePromise } from './journal-store-promises.ts';
 export {
   type ParsedScript,
   parseScript,

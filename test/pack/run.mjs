@@ -71,7 +71,7 @@ const isBuilt = () => {
 
 /** What may be in a package. */
 const wanted =
-  /^(dist\/.*\.m?[jt]s|docs\/.*|machines\/README\.md|README\.md|LICENSE|package\.json)$/;
+  /^(dist\/.*\.m?[jt]s|docs\/.*|machines\/[^/]*|(README|CONTRIBUTING)\.md|LICENSE|package\.json)$/;
 const FILE_BYTES_MAX = 3_000_000;
 
 /** @param {unknown} target an entry of `exports` or `bin` @returns {string[]} */

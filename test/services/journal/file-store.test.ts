@@ -15,7 +15,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FileJournalStore } from '../../../services/journal/file-store.ts';
 import { linesBack } from '../../../services/journal/lines-back.ts';
 import { takeLock } from '../../../services/journal/lock.ts';
-import { conformsToJournalStore } from './conformance.ts';
+import { journalStorePromises } from '../../../src/testing/index.ts';
 
 let root: string;
 beforeEach(() => {
@@ -34,7 +34,9 @@ async function write(...numbers: readonly number[]): Promise<number> {
   return writer.cutBytes;
 }
 
-describe('sessions as files', () => conformsToJournalStore(store));
+describe('sessions as files', () => {
+  for (const { title, check } of journalStorePromises(store)) it(title, check);
+});
 
 describe('a file', () => {
   it('is the user’s alone: 0600 in folders of 0700', async () => {
@@ -218,6 +220,36 @@ describe('TRN-08 a full disk', () => {
     await writer.commit();
     expect(done).toHaveLength(0);
     await writer.close();
+  });
+});
+
+describe('a disk that fails', () => {
+  it('after a sync that failed none proves anything: what comes is written, and never called safe', async () => {
+    let syncs = 0;
+    const { writeSync } = await import('node:fs');
+    const fs = new FileJournalStore({
+      folder: folder(),
+      calls: {
+        write: (fd, bytes, offset, length) => writeSync(fd, bytes, offset, length),
+        synchronise: async () => {
+          syncs += 1;
+          if (syncs === 2) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+        },
+      },
+    });
+    const writer = await fs.open('s1');
+    writer.append({ type: 'note', n: 1 });
+    await writer.commit();
+    expect(writer.failure).toBeUndefined();
+    writer.append({ type: 'note', n: 2 });
+    await expect(writer.commit()).rejects.toThrow(
+      /EIO: i\/o error; what was said last may be lost/,
+    );
+    writer.append({ type: 'note', n: 3 });
+    expect(writer.failure?.message).toMatch(/EIO/);
+    await expect(writer.commit()).rejects.toThrow(/EIO/);
+    await writer.close();
+    expect(lines().map((line) => JSON.parse(line).n)).toEqual([1, 2, 3]);
   });
 });
 

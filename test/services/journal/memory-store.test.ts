@@ -1,5 +1,8 @@
-import { describe } from 'vitest';
+import { describe, it } from 'vitest';
 import { MemoryJournalStore } from '../../../services/journal/memory-store.ts';
-import { conformsToJournalStore } from './conformance.ts';
+import { journalStorePromises } from '../../../src/testing/index.ts';
 
-describe('sessions in memory', () => conformsToJournalStore(() => new MemoryJournalStore()));
+describe('sessions in memory', () => {
+  for (const { title, check } of journalStorePromises(() => new MemoryJournalStore()))
+    it(title, check);
+});

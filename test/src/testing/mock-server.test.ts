@@ -43,9 +43,7 @@ test('prints its URL first, a line for each request, and ends cleanly', async ()
   const path = await scriptFile('{"replies": ["hi", {"kind": "cut"}]}');
   const { told, exit } = start([path]);
   const url = await urlOf(told);
-  expect(told.stdout).toBe(
-    `${url}    ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=any <your client>\n`,
-  );
+  expect(told.stdout).toBe(`${url}\n`);
   expect(textOf((await ask(url, hello())).body)).toBe('hi');
   await ask(url, hello({ messages: [user('')] }), { purpose: 'compact' });
   await ask(url, hello()).catch(() => {});
@@ -54,6 +52,7 @@ test('prints its URL first, a line for each request, and ends cleanly', async ()
   ending.abort();
   expect(await exit).toBe(0);
   expect(told.stderr.trimEnd().split('\n')).toEqual([
+    `ANTHROPIC_BASE_URL=${url} ANTHROPIC_API_KEY=any <your client>`,
     '#0 loop claude-test, 1 messages, 0 tools → 200 text',
     '#1 compact claude-test, 1 messages, 0 tools → 400 refused',
     '  broken: S4 messages.0.content.0: text is empty or white space',
