@@ -56,7 +56,7 @@ function collapseOf(session: Session, services: SessionServices): ContextCollaps
     },
     mayPay: ({ model }, segment) => small.mayPay(model, foldTokensOf(segment)),
     fold: (segment, summary) => fold(session, segment, summary),
-    onStaged: (collapse) => transcript.note('collapse-staged', { ...collapse }),
+    onStaged: (collapse) => transcript.note('collapse-staged', { ...collapse }, 'beside'),
     onCommitted: (commit) => noteCommit(session, commit),
   });
 }
@@ -99,7 +99,7 @@ function noteCommit(session: Session, { history, places }: Commit): void {
   const fresh = places.filter(({ collapse }) => !collapse.isCommitted);
   if (fresh.length > 0) {
     const ids = fresh.map(({ collapse }) => collapse.id);
-    session.transcript.note('collapse-committed', { ids });
+    session.transcript.note('collapse-committed', { ids }, 'beside');
   }
   const uuids = places.flatMap(({ collapse }) => collapse.uuids);
   const calls = uuids.flatMap((uuid) => (log.has(uuid) ? callsOf(log.get(uuid)) : []));

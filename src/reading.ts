@@ -88,7 +88,7 @@ export function noteReading(session: Session, head: string): void {
     learnt: tokens.learnt(),
     ...(sent ? { sent } : {}),
   };
-  transcript.note(READING_LINE, { ...line });
+  transcript.note(READING_LINE, { ...line }, 'beside');
 }
 
 function sentOf({ lastRequest, log }: Session): Sent | undefined {

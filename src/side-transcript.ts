@@ -6,8 +6,8 @@ import type { Transcript } from '../services/journal/transcript.ts';
 
 /** @param parentToolUseId the call that the agent works for. */
 export function sideTranscript(session: Transcript, parentToolUseId: string): Transcript {
-  const note: Transcript['note'] = (type, fields) =>
-    session.note(`agent-${type}`, { ...fields, parentToolUseId });
+  const note: Transcript['note'] = (type, fields, manner) =>
+    session.note(`agent-${type}`, { ...fields, parentToolUseId }, manner);
   return {
     path: session.path,
     open: () => Promise.resolve(0),

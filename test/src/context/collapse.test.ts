@@ -1,6 +1,8 @@
 /** Old rounds are read as their summaries, prepared beside the loop. */
 import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { MemoryJournalStore } from '../../../services/journal/memory-store.ts';
+import type { JournalRecord, JournalWriter } from '../../../services/journal/store.ts';
 import type { QueryEngine } from '../../../src/query-engine.ts';
 import {
   callTool,
@@ -8,7 +10,9 @@ import {
   message,
   say,
   serverError,
+  silent,
   text,
+  thinking,
   tooLong,
 } from '../../../src/testing/index.ts';
 import type { MessageReply, Step } from '../../../src/testing/script.ts';
@@ -35,6 +39,42 @@ const patient = (home: string, rounds = ROUNDS) => [
   ...digs(0, rounds).map((dig, n) => (n < 7 ? dig : onceStaged(home, preparedAfter(n), dig))),
   onceStaged(home, preparedAfter(rounds + 2), say('done')),
 ];
+/** Full when a line of this type comes; there is room again with the line after it. */
+class LateStore extends MemoryJournalStore {
+  readonly #type: string;
+  late = 0;
+  staged = 0;
+
+  constructor(type: string) {
+    super();
+    this.#type = type;
+  }
+
+  override async open(sessionId: string): Promise<JournalWriter> {
+    const writer = await super.open(sessionId);
+    const waiting: JournalRecord[] = [];
+    return {
+      ...writer,
+      get failure() {
+        return waiting.length > 0 ? new Error('ENOSPC: no space left on device') : undefined;
+      },
+      append: (record) => {
+        if (record.type === 'collapse-staged') this.staged += 1;
+        if (record.type === this.#type) {
+          this.late += 1;
+          waiting.push(record);
+          return;
+        }
+        for (const one of [...waiting.splice(0), record]) writer.append(one);
+      },
+    };
+  }
+}
+const onceSaid = (store: LateStore, step: Step): Step =>
+  computed(async () => {
+    await until(() => store.staged > 0);
+    return step as MessageReply;
+  });
 const summariesOf = ({ server }: Told) => server.requestsOf('compact').length;
 const textOfHistory = (engine: QueryEngine) => JSON.stringify(engine.messages);
 
@@ -212,6 +252,18 @@ describe('staging', () => {
     ['the server fails', serverError()],
     ['the summary is empty', say('  ')],
     ['the summary is cut', say('half', { stopReason: 'max_tokens' })],
+    ['it does not answer', silent()],
+    [
+      'its stream dies',
+      message([text('half of it')], { fault: { kind: 'cut', after: { block: 0 } } }),
+    ],
+    [
+      'its stream is no stream',
+      message([text('x')], { fault: { kind: 'garbage', after: 'message_start' } }),
+    ],
+    ['it refuses', say('No.', { stopReason: 'refusal' })],
+    ['it makes a call', callTool('Dig', { n: 1 })],
+    ['it only thinks', message([thinking('hm')])],
   ])('%s: three times and no more, and the turn is none the worse', async (_, reply) => {
     const told = await tell({
       script: {
@@ -243,6 +295,24 @@ describe('staging', () => {
     for (const one of asked) expect(asked.filter((other) => other === one).length).toBeLessThan(3);
     expect(editsOf(told.messages)).toEqual([]);
   });
+
+  it.each(['collapse-staged', 'collapse-committed', 'read-as'])(
+    'a disk that takes the line %s later, and no sooner, fails no turn',
+    async (type) => {
+      const store = new LateStore(type);
+      const told = await tell({
+        script: {
+          replies: [...digs(0, 6), ...digs(6, 9).map((dig) => onceSaid(store, dig)), say('done')],
+          collapses: [findings],
+        },
+        config: () => collapsing({ journal: store }),
+        except: ['usage'],
+      });
+      expect(told.last).toMatchObject({ terminal_reason: 'completed', errors: [] });
+      expect(store.late).toBeGreaterThan(0);
+      expect(editsOf(told.messages).length).toBeGreaterThan(0);
+    },
+  );
 
   it('costs nothing that the budget has not: then there is none', async () => {
     const told = await tell({
