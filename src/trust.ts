@@ -5,9 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { makeFolder } from '../services/make-folder.ts';
+import { foldersBetween, memoryNames, projectRoot } from '../services/memory/memory-files.ts';
+import { userHomeOf } from './home-folders.ts';
+import { hookScripts } from './hook-scripts.ts';
 import { UsageError } from './usage-error.ts';
 
 export type Trust =
@@ -25,8 +27,10 @@ const actingFiles: readonly string[] = [
   '.claude/settings.local.json',
   '.mcp.json',
 ];
-/** Files of a project that speak to the model. They do nothing, so they are not pinned. */
-const speakingFiles: readonly string[] = ['AGENTS.md', 'CLAUDE.md'];
+/** Read to the model, from here up to the root of the repository. They do nothing: not pinned. */
+const instructionFiles: readonly string[] = [...memoryNames, 'CLAUDE.local.md'];
+/** Folders of a project that speak to the model when they are asked for. Not pinned either. */
+const definitionFolders = ['commands', 'skills', 'agents'].map((kind) => join('.claude', kind));
 const STORE = 'trusted-folders.json';
 /** Oldest first out: a list for a person, not a database. */
 const FOLDERS_MAX = 500;
@@ -36,8 +40,8 @@ type Store = Readonly<Record<string, string>>;
 
 /** @param home `$ESCAPEMENT_HOME`. @throws UsageError when the list cannot be read. */
 export function trustOf(cwd: string, home: string): Trust {
-  const files = [...actingFiles, ...speakingFiles];
-  if (!files.some((file) => existsSync(join(cwd, file)))) return 'nothing_to_trust';
+  const acts = actingFiles.some((file) => existsSync(join(cwd, file)));
+  if (!acts && instructionsOf(cwd).length === 0) return 'nothing_to_trust';
   const pinned = readStore(home)[realpathSync(cwd)];
   if (pinned === undefined) return 'unknown';
   return pinned === fingerprintOf(cwd) ? 'trusted' : 'changed';
@@ -45,13 +49,15 @@ export function trustOf(cwd: string, home: string): Trust {
 
 /**
  * Remembers it. The home folder and the root of the disk are never remembered: everything lies
- * below them. @returns whether it was.
+ * below them; nor is a folder with more scripts of hooks than are looked at. @returns whether it was.
  */
 export async function trustFolder(cwd: string, home: string): Promise<boolean> {
   const folder = realpathSync(cwd);
-  if (folder === '/' || folder === realpathSync(homedir())) return false;
+  const fingerprint = fingerprintOf(cwd);
+  const isAbove = folder === '/' || folder === realpathSync(userHomeOf(process.env));
+  if (isAbove || fingerprint === undefined) return false;
   const { [folder]: _, ...others } = readStore(home);
-  const all = [...Object.entries(others), [folder, fingerprintOf(cwd)]].slice(-FOLDERS_MAX);
+  const all = [...Object.entries(others), [folder, fingerprint]].slice(-FOLDERS_MAX);
   makeFolder(home, 0o700);
   const { default: write } = await import('write-file-atomic');
   const text = `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`;
@@ -59,9 +65,17 @@ export async function trustFolder(cwd: string, home: string): Promise<boolean> {
   return true;
 }
 
-function fingerprintOf(cwd: string): string {
+/** `undefined`: there is more that acts than can be pinned. */
+function fingerprintOf(cwd: string): string | undefined {
+  const scripts = hookScripts(
+    cwd,
+    settingsOf(cwd).flatMap((one) => commandsIn(one.hooks)),
+  );
+  if (!scripts) return undefined;
   const hash = createHash('sha256');
-  for (const file of actingFiles) hash.update(`${file}\0${contentOf(join(cwd, file))}\0`);
+  for (const file of [...actingFiles, ...scripts]) {
+    hash.update(`${file}\0${contentOf(join(cwd, file))}\0`);
+  }
   return hash.digest('hex');
 }
 
@@ -86,21 +100,36 @@ function readStore(home: string): Store {
   throw new UsageError(`${file}: no list of trusted folders: correct or remove it`);
 }
 
-/** Instructions that would be read to the model if the folder were trusted. */
-export const instructionsOf = (cwd: string): readonly string[] =>
-  speakingFiles.filter((file) => existsSync(join(cwd, file)));
+/**
+ * What would be read to the model if the folder were trusted, as paths from it: instructions, here
+ * and in the folders above up to the root of the repository, and folders of definitions.
+ */
+export function instructionsOf(cwd: string): readonly string[] {
+  const folder = realpathSync(cwd);
+  const above = foldersBetween(projectRoot(folder), folder);
+  const files = above.flatMap((one) => instructionFiles.map((name) => join(one, name)));
+  return [...files, ...definitionFolders.map((name) => join(folder, name))]
+    .filter((path) => existsSync(path))
+    .map((path) => relative(folder, path));
+}
+
+function readObject(file: string): Readonly<Record<string, unknown>> {
+  try {
+    const json: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return json !== null && typeof json === 'object' ? (json as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+const settingsOf = (cwd: string) =>
+  ['.claude/settings.json', '.claude/settings.local.json'].map((file) =>
+    readObject(join(cwd, file)),
+  );
 
 /** What would act if the folder were trusted, in words for a person. Empty: only texts. */
 export function actionsOf(cwd: string): readonly string[] {
-  const read = (file: string): Readonly<Record<string, unknown>> => {
-    try {
-      const json: unknown = JSON.parse(readFileSync(join(cwd, file), 'utf8'));
-      return json !== null && typeof json === 'object' ? (json as Record<string, unknown>) : {};
-    } catch {
-      return {};
-    }
-  };
-  const settings = [read('.claude/settings.json'), read('.claude/settings.local.json')];
+  const settings = settingsOf(cwd);
   const keys = (value: unknown) =>
     value !== null && typeof value === 'object' ? Object.keys(value) : [];
   const list = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
@@ -110,7 +139,7 @@ export function actionsOf(cwd: string): readonly string[] {
     ['sets variables', settings.flatMap((one) => keys(one.env))],
     ['allows without a question', permissions.flatMap((one) => list(one?.allow))],
     ['opens folders', permissions.flatMap((one) => list(one?.additionalDirectories))],
-    ['starts servers', keys(read('.mcp.json').mcpServers)],
+    ['starts servers', keys(readObject(join(cwd, '.mcp.json')).mcpServers)],
   ];
   return lines
     .filter(([, what]) => what.length > 0)
