@@ -28,7 +28,7 @@ import {
 import { redactedText, redacter, type Scrub, scrubber } from './redact.ts';
 import { requestDiff } from './request-diff.ts';
 import type { DrawnChart, PieceOf, Run } from './run.ts';
-import { StepRecorder } from './xstate-steps.ts';
+import { type Origin, StepRecorder } from './xstate-steps.ts';
 
 export interface LiveRunOptions {
   readonly title: string;
@@ -74,6 +74,8 @@ export class LiveRun implements Run {
   readonly #charts = new Map<string, DrawnChart>();
   readonly #redact: (value: unknown) => unknown;
   readonly #queries = new Map<string, ObservedQuery>();
+  /** Of each of them, made once: an event of XState comes more than twenty times a step. */
+  readonly #origins = new Map<string, Origin>();
   /** Which instance works for a call. */
   readonly #agents = new Map<string, string>();
   /** Who has said a message: an agent's tombstone does not name its call. */
@@ -206,12 +208,12 @@ export class LiveRun implements Run {
         this.#began(event.query);
         return;
       case 'query.inspected': {
-        const query = this.#queries.get(event.queryId);
-        this.#steps.inspect(event.event, query && this.#originOf(query));
+        this.#steps.inspect(event.event, this.#origins.get(event.queryId));
         return;
       }
       case 'query.ended':
         this.#queries.delete(event.queryId);
+        this.#origins.delete(event.queryId);
         return;
       case 'prompt.taken': {
         const shown = this.#redact(event.message);
@@ -246,9 +248,10 @@ export class LiveRun implements Run {
     this.#queries.set(query.queryId, query);
     if (query.toolUseId === undefined) this.#main = query.queryId;
     else remember(this.#agents, query.toolUseId, query.queryId);
+    this.#origins.set(query.queryId, this.#originOf(query));
   }
 
-  #originOf({ queryId: id, toolUseId, agent, title, model, querySource }: ObservedQuery) {
+  #originOf({ queryId: id, toolUseId, agent, title, model, querySource }: ObservedQuery): Origin {
     const about = { id, title, model, querySource };
     if (toolUseId === undefined) return { ...about, role: 'query' } as const;
     const parent = this.#main === '' ? {} : { parent: this.#main };
