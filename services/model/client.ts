@@ -9,6 +9,7 @@
  */
 import type Anthropic from '@anthropic-ai/sdk';
 import type { Stream } from '@anthropic-ai/sdk/core/streaming';
+import { onlyTheApi } from './only-the-api.ts';
 import type { ModelClient } from './types.ts';
 import { defaultWatchLimits, watchBytes } from './watchdog.ts';
 
@@ -62,7 +63,7 @@ async function loadClient(options: ClientOptions): Promise<Anthropic> {
     baseURL: baseURL || 'https://api.anthropic.com',
     webhookKey: null,
     fetch: watchBytes(
-      options.fetch ?? globalThis.fetch,
+      onlyTheApi(options.fetch ?? globalThis.fetch),
       options.idleMs ?? defaultWatchLimits.idleMs,
     ),
     // A server of one's own may want no key; an empty one would still be sent.

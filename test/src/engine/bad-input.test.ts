@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { isWellFormed } from '../../../services/well-formed.ts';
 import {
+  createScriptedServer,
   type MessageReply,
   message,
   type RawBlock,
@@ -205,8 +206,6 @@ describe('inputs of calls', () => {
 
 describe('answers that are no stream', () => {
   it.each([
-    ['a page of a proxy with status 200', { 'content-type': 'text/html' }, '<html>hi</html>'],
-    ['JSON with status 200', { 'content-type': 'application/json' }, '{"hello": 1}'],
     ['an empty body', { 'content-type': 'text/event-stream' }, ''],
     ['a list', { 'content-type': 'text/event-stream' }, 'event: message_start\ndata: []\n\n'],
     ['null', { 'content-type': 'text/event-stream' }, 'event: message_start\ndata: null\n\n'],
@@ -219,5 +218,35 @@ describe('answers that are no stream', () => {
       prompts: ['do it', 'again'],
     });
     expect(told.results.map((r) => r.terminal_reason)).toEqual(['model_error', 'completed']);
+  });
+});
+
+describe('an address that is not that of the API', () => {
+  it.each([
+    [200, { 'content-type': 'text/html; charset=utf-8' }, '<html>hi</html>', 'answered text/html'],
+    [200, { 'content-type': 'application/json' }, '{"hello": 1}', 'answered application/json'],
+    [204, {}, '', 'answered 204 without a body'],
+    [302, { location: '/login' }, '', 'answered 302, a redirect to another path'],
+  ])('answers %i %j: told at once, with the cure', async (status, headers, body, words) => {
+    const told = await tell({
+      script: { replies: [{ kind: 'raw', status, headers, body }, say('never asked')] },
+      except: ['script'],
+    });
+    expect(told.requests).toHaveLength(1);
+    expect(told.last).toMatchObject({ is_error: true, terminal_reason: 'api_error' });
+    expect(told.last.errors.join()).toContain(words);
+    expect(told.last.errors.join()).toContain('check ANTHROPIC_BASE_URL');
+  });
+
+  it('a redirect to somebody else does not take the conversation there', async () => {
+    const other = createScriptedServer({ replies: [say('give it to me')] });
+    const location = `${await other.listen()}/v1/messages?token=secret`;
+    const told = await tell({
+      script: { replies: [{ kind: 'raw', status: 307, headers: { location }, body: '' }] },
+    });
+    await other.close();
+    expect(other.requests).toEqual([]);
+    expect(told.last.errors.join()).toContain(`a redirect to ${new URL(location).origin}, which`);
+    expect(told.last.errors.join()).not.toContain('secret');
   });
 });
