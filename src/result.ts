@@ -53,20 +53,22 @@ export async function concludeTurn(
     session.autoCompactTracking = outcome.result.autoCompactTracking;
   }
   if (turn.deferred) engine.isDeferred = true;
-  const message = resultMessage(turn, outcome, session);
+  let message = resultMessage(turn, outcome, session);
   turn.hasResult = true;
   session.transcript.note('result', {
     ...message,
     ...(turn.left?.isInterrupted ? { leavesOpen: true } : {}),
   });
-  const written = session.transcript.commit().catch(() => {}); // a disk that fails was told already
+  const written = session.transcript.commit().catch(() => {}); // told by `onDiskFailure`
   if (!config.bare) await written;
+  // The last sync has failed: what was good is not, and this is the last place to say so.
+  if (turn.hasLostDisk && !message.is_error) message = resultMessage(turn, outcome, session);
   return message;
 }
 
 function resultMessage(turn: Turn, outcome: TurnOutcome, session: Session): SDKResultMessage {
   const reason = reasonOf(outcome);
-  const isError = !noError.includes(reason);
+  const isError = turn.hasLostDisk || !noError.includes(reason);
   const used = session.usage.since(turn.usageBefore);
   const total = session.usage.snapshot();
   const result = outcome.kind === 'queried' ? outcome.result : undefined;
@@ -132,7 +134,10 @@ function errorsOf(
   session: Session,
 ): readonly string[] {
   if (outcome.kind === 'setupFailed') {
-    return [outcome.error instanceof Error ? outcome.error.message : String(outcome.error)];
+    const { error } = outcome;
+    const why = error instanceof Error ? error.message : String(error);
+    const isSaid = turn.errors.some((text) => text.includes(why));
+    return isSaid ? turn.errors : [...turn.errors, why];
   }
   const said = turn.errors.length > 0 ? turn.errors : [sentences[reason] ?? `Ended: ${reason}.`];
   if (outcome.kind !== 'queried' || !ofSize.includes(reason)) return said;

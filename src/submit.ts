@@ -150,7 +150,11 @@ function endTurn(engine: EngineState): void {
 
 /** A disk that is full ends the turn, not the history: what waits is written when it can be. */
 function failTurn(engine: EngineState, turn: Turn, error: Error): void {
-  const text = `The session cannot be written down: ${error.message}. Free some space and go on.`;
+  const remedy = /\b(ENOSPC|EDQUOT)\b/.test(error.message)
+    ? 'Free some space and go on.'
+    : 'Look after the disk, then go on in a new process (--resume).';
+  const text = `The session cannot be written down: ${error.message}. ${remedy}`;
+  turn.hasLostDisk = true;
   turn.errors.push(text);
   engine.scope?.warn(text);
   engine.interrupt();

@@ -29,6 +29,8 @@ export class Turn {
   errors: string[] = [];
   /** What a dead process has left, until this turn has taken it up: a result before leaves it open. */
   left: Restored | undefined;
+  /** The session could not be written down: whatever came of the turn may be lost. */
+  hasLostDisk = false;
   /** The last word is said, or stands in the file of a host that has left. */
   hasResult = false;
 

@@ -143,6 +143,8 @@ class FileWriter implements JournalWriter {
   /** Lines that could not be written yet. */
   #waiting: Buffer[] = [];
   #failure: Error | undefined;
+  /** A sync has failed: what it was for may be gone, and the next one would not say so. */
+  #isInDoubt = false;
   #isClosed = false;
   /** Lines that were written, and how many of them a sync has covered. */
   #written = 0;
@@ -181,7 +183,14 @@ class FileWriter implements JournalWriter {
 
   async #synchronise(): Promise<void> {
     const written = this.#written;
-    if (this.#fd !== undefined) await this.#calls.synchronise(this.#fd);
+    try {
+      if (this.#fd !== undefined) await this.#calls.synchronise(this.#fd);
+    } catch (error) {
+      const why = `${(error as Error).message}; what was said last may be lost`;
+      this.#failure = new Error(why, { cause: error });
+      this.#isInDoubt = true;
+      throw this.#failure;
+    }
     this.#safe = written;
   }
 
@@ -225,7 +234,7 @@ class FileWriter implements JournalWriter {
         this.#waiting.shift();
         this.#written += 1;
       }
-      this.#failure = undefined;
+      if (!this.#isInDoubt) this.#failure = undefined;
     } catch (error) {
       this.#failure = error as Error;
     }

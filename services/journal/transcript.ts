@@ -54,11 +54,8 @@ export interface Transcript {
   compacted(boundary: Boundary): void;
   /** What comes next is said after this message; `null`: at the very begin. */
   rewind(to: string | null): void;
-  /**
-   * Anything that is no message: an event of the chart, totals, a decision about a result.
-   * @param manner `beside`: nobody misses the line when the disk is full; the line after it may.
-   */
-  note(type: string, fields: Readonly<Record<string, unknown>>, manner?: 'beside'): void;
+  /** Anything that is no message: an event of the chart, totals, a decision about a result. */
+  note(type: string, fields: Readonly<Record<string, unknown>>): void;
   /** What a call of a model has used. Summed up when the session is opened again. */
   used(model: string, usage: Usage, costUsd: number | null): void;
   /** Safe from a loss of power. Rejects when the store cannot take it. */
@@ -240,9 +237,8 @@ class JournalTranscript implements Transcript {
     this.#tip = to;
   }
 
-  note(type: string, fields: Readonly<Record<string, unknown>>, manner?: 'beside'): void {
-    const { sessionId } = this.#options;
-    this.#write({ type, sessionId, timestamp: this.#now(), ...fields }, manner === 'beside');
+  note(type: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#write({ type, sessionId: this.#options.sessionId, timestamp: this.#now(), ...fields });
   }
 
   used(model: string, usage: Usage, costUsd: number | null): void {
@@ -275,7 +271,7 @@ class JournalTranscript implements Transcript {
     return this.#options.now().toISOString();
   }
 
-  #write(record: JournalRecord, isBeside = false): void {
+  #write(record: JournalRecord): void {
     const writer = this.#writer;
     if (!writer) {
       this.#early.push(record);
@@ -283,7 +279,7 @@ class JournalTranscript implements Transcript {
     }
     writer.append(record);
     if (!writer.failure) this.#hasFailed = false;
-    else if (!isBeside) this.#tellFailure(writer.failure);
+    else this.#tellFailure(writer.failure);
   }
 
   #tellFailure(error: Error): void {

@@ -419,6 +419,56 @@ describe('what is kept', () => {
   });
 });
 
+describe('TRN-08 a disk that fails', () => {
+  /** A turn of which one sync fails, and one after it. @returns `undefined`: it has no such sync. */
+  async function failing(at: number) {
+    const { writeSync } = await import('node:fs');
+    let syncs = 0;
+    const journal = new FileJournalStore({
+      folder: project(),
+      calls: {
+        write: (fd, bytes, offset, length) => writeSync(fd, bytes, offset, length),
+        synchronise: async () => {
+          syncs += 1;
+          if (syncs === at) throw new Error('EIO: i/o error, fdatasync');
+        },
+      },
+    });
+    let first = 0;
+    const ran = await place.run({
+      script: {
+        replies: [
+          message([text('I do it'), toolUse('Bash', { command: 'echo x >> log' })]),
+          say('done'),
+        ],
+      },
+      options: { journal },
+      drive: async function* (engine) {
+        yield* engine.submitMessage('first');
+        first = syncs;
+        yield* engine.submitMessage('second');
+      },
+    });
+    return at > first ? undefined : ran;
+  }
+
+  it('wherever a sync fails, the turn ends with an error that says so, and so does the next', async () => {
+    let at = 1;
+    for (let ran = await failing(at); ran; ran = await failing(at)) {
+      expect(
+        ran.results.map(({ is_error }) => is_error),
+        `sync ${at}`,
+      ).toEqual([true, true]);
+      for (const { errors } of ran.results) expect(errors.join()).toMatch(/EIO: i\/o error/);
+      expect(ran.results[0]?.errors[0]).toMatch(
+        /cannot be written down: EIO.*go on in a new process/,
+      );
+      at += 1;
+    }
+    expect(at).toBeGreaterThan(4); // the prompt, the call, what was shown, the result
+  });
+});
+
 describe('back to a message', () => {
   it('the conversation, the files, both, or only a look', async () => {
     const file = join(place.cwd, 'a.txt');
