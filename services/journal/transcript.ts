@@ -54,8 +54,11 @@ export interface Transcript {
   compacted(boundary: Boundary): void;
   /** What comes next is said after this message; `null`: at the very begin. */
   rewind(to: string | null): void;
-  /** Anything that is no message: an event of the chart, totals, a decision about a result. */
-  note(type: string, fields: Readonly<Record<string, unknown>>): void;
+  /**
+   * Anything that is no message: an event of the chart, totals, a decision about a result.
+   * @param manner `beside`: nobody misses the line when the disk is full; the line after it may.
+   */
+  note(type: string, fields: Readonly<Record<string, unknown>>, manner?: 'beside'): void;
   /** What a call of a model has used. Summed up when the session is opened again. */
   used(model: string, usage: Usage, costUsd: number | null): void;
   /** Safe from a loss of power. Rejects when the store cannot take it. */
@@ -237,8 +240,9 @@ class JournalTranscript implements Transcript {
     this.#tip = to;
   }
 
-  note(type: string, fields: Readonly<Record<string, unknown>>): void {
-    this.#write({ type, sessionId: this.#options.sessionId, timestamp: this.#now(), ...fields });
+  note(type: string, fields: Readonly<Record<string, unknown>>, manner?: 'beside'): void {
+    const { sessionId } = this.#options;
+    this.#write({ type, sessionId, timestamp: this.#now(), ...fields }, manner === 'beside');
   }
 
   used(model: string, usage: Usage, costUsd: number | null): void {
@@ -271,7 +275,7 @@ class JournalTranscript implements Transcript {
     return this.#options.now().toISOString();
   }
 
-  #write(record: JournalRecord): void {
+  #write(record: JournalRecord, isBeside = false): void {
     const writer = this.#writer;
     if (!writer) {
       this.#early.push(record);
@@ -279,7 +283,7 @@ class JournalTranscript implements Transcript {
     }
     writer.append(record);
     if (!writer.failure) this.#hasFailed = false;
-    else this.#tellFailure(writer.failure);
+    else if (!isBeside) this.#tellFailure(writer.failure);
   }
 
   #tellFailure(error: Error): void {
