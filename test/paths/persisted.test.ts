@@ -37,8 +37,8 @@ function chosenPaths(): readonly WorldPath[] {
   return chosen;
 }
 
-/** Some paths begin with a long conversation. */
-const WALKS_MS = 60_000;
+/** Some paths begin with a long conversation, and the machine may be busy. */
+const WALKS_MS = 4 * 60_000;
 
 const seen = new Map<string, Persisted>();
 const wrong: string[] = [];
@@ -64,9 +64,10 @@ function look(message: unknown): void {
 }
 
 describe('MACH-02 a persisted snapshot', () => {
+  const paths = chosenPaths(); // to find them takes longer than to walk them
   beforeAll(async () => {
     subscribe('escapement:inspect', look);
-    await Promise.all(chosenPaths().map((path) => walk(path)));
+    await Promise.all(paths.map((path) => walk(path)));
   }, WALKS_MS);
   afterAll(() => void unsubscribe('escapement:inspect', look));
 
