@@ -1,0 +1,113 @@
+/** Options, settings and environment that become fields of the same meaning. Options win. */
+import type { HandleElicitation } from '../services/mcp/elicitation.ts';
+import type { ThinkingConfig } from '../services/model/types.ts';
+import type { Gates, QueryEngineConfig } from './config.ts';
+import { refuseWhatIsLeftOut } from './left-out.ts';
+import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
+import type { Options } from './option-types.ts';
+import type { Settings } from './settings.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws UsageError where a bundle has nothing of what is asked for. */
+export function fieldsOf(options: Options, settings: Settings, environment: Environment) {
+  const { historySnip, tokenBudget } = options;
+  refuseWhatIsLeftOut({ ...settings, ...defined({ historySnip, tokenBudget }) });
+  return {
+    ...spokenFields(options, settings),
+    ...windowFields(options, settings, environment),
+    gates: gatesFrom(settings),
+    limits: limitsFrom(environment),
+  };
+}
+
+/** Who answers, and how they are reached. @throws UsageError when there can be no such model. */
+export function modelsOf(
+  options: Options,
+  settings: Settings,
+  environment: Environment,
+): Pick<QueryEngineConfig, 'model' | 'smallModel' | 'fallbackModel'> & {
+  readonly userSpecifiedModel: string;
+} {
+  const model = modelAccess(options, { ...environment, ...options.env });
+  const named = options.model ?? settings.model ?? environment.ANTHROPIC_MODEL;
+  const { smallModel } = settings;
+  const { fallbackModel } = options;
+  return {
+    model,
+    userSpecifiedModel: modelNamed(named, model),
+    ...(smallModel === undefined ? {} : { smallModel: modelNamed(smallModel, model) }),
+    ...(fallbackModel === undefined ? {} : { fallbackModel: modelNamed(fallbackModel, model) }),
+  };
+}
+
+function spokenFields(options: Options, settings: Settings) {
+  const { systemPrompt } = options;
+  const preset = typeof systemPrompt === 'object' ? systemPrompt : undefined;
+  return defined({
+    abortController: options.abortController,
+    appendSystemPrompt: options.appendSystemPrompt ?? preset?.append,
+    bare: options.bare,
+    canUseTool: options.canUseTool,
+    customSystemPrompt: typeof systemPrompt === 'string' ? systemPrompt : undefined,
+    handleElicitation: elicitationBy(options.onElicitation),
+    hookCallbacks: options.hooks,
+    includeHookEvents: options.includeHookEvents,
+    includePartialMessages: options.includePartialMessages,
+    jsonSchema: options.outputFormat?.schema,
+    maxBudgetUsd: options.maxBudgetUsd,
+    maxDurationMs: options.maxDurationMs ?? settings.maxDurationMs,
+    maxOutputTokens: options.maxOutputTokens ?? settings.maxOutputTokens,
+    maxTurns: options.maxTurns,
+    persistSession: options.persistSession,
+    replayUserMessages: options.replayUserMessages,
+    journal: options.journal,
+    onUnknownOutcome: options.onUnknownOutcome,
+    orphanedPermission: options.orphanedPermission,
+    sessionId: options.sessionId,
+    setSDKStatus: options.onStatus,
+    taskBudget: options.taskBudget,
+    thinkingConfig: options.thinking ?? thinkingOf(options.maxThinkingTokens),
+    tokenBudget: options.tokenBudget ?? settings.tokenBudget,
+    verbose: options.verbose,
+  });
+}
+
+const elicitationBy = (ask: Options['onElicitation']): HandleElicitation | undefined =>
+  ask && ((question, signal) => ask(question, { signal }));
+
+/** No tokens: no thinking. */
+function thinkingOf(budgetTokens: number | undefined): ThinkingConfig | undefined {
+  if (budgetTokens === undefined) return undefined;
+  return budgetTokens > 0 ? { type: 'enabled', budgetTokens } : { type: 'disabled' };
+}
+
+const gatesFrom = (settings: Settings): Partial<Gates> =>
+  defined({
+    autocompact: settings.autoCompactEnabled,
+    reactiveCompact: settings.reactiveCompactEnabled,
+    cachedMicrocompact: settings.cachedMicrocompact,
+    contextCollapse: settings.contextCollapse,
+    emitToolUseSummaries: settings.emitToolUseSummaries,
+  });
+
+const limitsFrom = (environment: Environment) =>
+  defined({
+    retryBaseMs: numberFrom(environment, 'ESCAPEMENT_RETRY_BASE_MS'),
+    retriesMax: numberFrom(environment, 'ESCAPEMENT_MAX_RETRIES'),
+  });
+
+const windowFields = (options: Options, settings: Settings, environment: Environment) =>
+  defined({
+    autoCompactWindow:
+      options.autoCompactWindow ??
+      settings.autoCompactWindow ??
+      (numberFrom(environment, 'ESCAPEMENT_AUTOCOMPACT_WINDOW') || undefined),
+    historySnip: options.historySnip ?? settings.historySnip,
+  });
+
+/** Without the fields that nobody gave. */
+function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
