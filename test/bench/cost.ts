@@ -110,15 +110,15 @@ for (const session of sessions) {
 const percent = (part: number) => `${Math.round(part * 100)} %`;
 console.log(
   `\n${`${ROUNDS} rounds, one fact of each asked for`.padEnd(36)}${cell('summaries', 10)}${cell('collapses', 10)}` +
-    `${cell('commits', 8)}${cell('prompt', 8)}${cell('share', 8)}${cell('dollars', 9)}${cell('seen', 7)}` +
+    `${cell('commits', 8)}${cell('prompt', 8)}${cell('share', 8)}${cell('dollars', 9)}${cell('whole', 7)}${cell('seen', 7)}` +
     `${cell('or in a file', 13)}   seen by age, oldest first`,
 );
 for (const variant of variants) {
-  const { summaries, folds, commits, meanPrompt, usd, seen, reachable, quarters, cache } =
+  const { summaries, folds, commits, meanPrompt, usd, verbatim, seen, reachable, quarters, cache } =
     await playNeedles(variant);
   console.log(
     `${variant.name.padEnd(36)}${cell(summaries, 10)}${cell(folds, 10)}${cell(commits, 8)}` +
-      `${cell(Math.round(meanPrompt), 8)}${cell((cache.cost / cache.ideal).toFixed(4), 8)}${cell(usd.toFixed(3), 9)}${cell(percent(seen), 7)}` +
+      `${cell(Math.round(meanPrompt), 8)}${cell((cache.cost / cache.ideal).toFixed(4), 8)}${cell(usd.toFixed(3), 9)}${cell(verbatim.toFixed(1), 7)}${cell(percent(seen), 7)}` +
       `${cell(percent(reachable), 13)}   ${quarters.map(percent).join('  ')}`,
   );
 }

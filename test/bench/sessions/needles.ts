@@ -57,6 +57,10 @@ function place() {
   return { root, cwd, home };
 }
 
+/** Files that a prompt has word for word: by a line of each that no summary keeps. */
+const wholeFilesIn = (messages: unknown): number =>
+  new Set(JSON.stringify(messages).match(new RegExp(`value\\d+_${LINES - 1} =`, 'g'))).size;
+
 const share = (found: readonly boolean[]) =>
   found.length === 0 ? 0 : found.filter((one) => one).length / found.length;
 
@@ -102,6 +106,9 @@ export async function playNeedles({ collapses, smallModel }: Variant) {
       usd = message.total_cost_usd ?? 0;
     }
     const prompts = server.requestsOf('loop').map(({ bytes }) => bytes / 4);
+    const verbatim = server
+      .requestsOf('loop')
+      .map((request) => wholeFilesIn(request.body.messages));
     const last = JSON.stringify(server.requestsOf('loop').at(-1)?.body.messages ?? '');
     const kept = [...last.matchAll(/[^ "]+collapsed-[0-9a-f-]+\.txt/g)]
       .map(([file]) => readFileSync(file, 'utf8'))
@@ -121,6 +128,7 @@ export async function playNeedles({ collapses, smallModel }: Variant) {
       summaries: server.requestsOf('compact').length,
       folds: server.requestsOf('collapse').length,
       meanPrompt: prompts.reduce((sum, tokens) => sum + tokens, 0) / prompts.length,
+      verbatim: verbatim.reduce((sum, files) => sum + files, 0) / verbatim.length,
       seen: share(rounds.map(isSeen)),
       reachable: share(rounds.map((n) => isSeen(n) || kept.includes(needleOf(n)))),
       quarters,

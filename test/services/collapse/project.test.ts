@@ -6,7 +6,7 @@ import { placesOf, project } from '../../../services/collapse/project.ts';
 import type { Collapse } from '../../../services/collapse/record.ts';
 import { mayCollapse, planSegments, tailFrom } from '../../../services/collapse/segments.ts';
 import { emptyHistory, MessageLog } from '../../../services/message-log.ts';
-import type { LogMessage } from '../../../services/messages.ts';
+import type { ContentBlock, LogMessage, ToolResultBlock } from '../../../services/messages.ts';
 import { repairHistory } from '../../../services/preprocess/legal-history.ts';
 import { invent, revise } from '../../../services/preprocess/revise.ts';
 import { callsOf, resultsOf } from '../../../services/preprocess/rounds.ts';
@@ -14,7 +14,7 @@ import { unbindThinking } from '../../../services/preprocess/unbind-thinking.ts'
 import { isRequest, piecesOf } from '../../../services/recovery/split-history.ts';
 import { unfolded } from '../../../src/originals.ts';
 import { violationsOf } from '../preprocess/as-request.ts';
-import { legalHistory, user, uuid } from '../preprocess/histories.ts';
+import { image, legalHistory, user, uuid } from '../preprocess/histories.ts';
 
 const sizeOf = (messages: readonly LogMessage[]) => messages.length;
 const noteOf = (messages: readonly LogMessage[]): Collapse => ({
@@ -41,10 +41,12 @@ const cases = (): fc.Arbitrary<Case> =>
       tail: fc.nat({ max: 6 }),
       segment: fc.integer({ min: 1, max: 8 }),
       chosen: fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+      odds: fc.array(fc.nat({ max: 5 }), { minLength: 16, maxLength: 16 }),
     })
-    .map(({ turns: [first, second], tail, segment, chosen }) => {
+    .map(({ turns: [first, second], tail, segment, chosen, odds }) => {
       // Ids of both turns are the same: those of the second get names of their own.
-      const history = [...first, ...second.map((message) => renamed(message))];
+      const plain = [...first, ...second.map((message) => renamed(message))];
+      const history = plain.flatMap((message, at) => odd(message, odds[at % odds.length] ?? 0));
       const portions = { tail, segment, segmentMin: 1 };
       const { segments } = planSegments(piecesOf(history), sizeOf, portions);
       const collapses = segments.flatMap(({ messages }, at) =>
@@ -52,6 +54,30 @@ const cases = (): fc.Arbitrary<Case> =>
       );
       return { history, collapses };
     });
+/** Scripts that run the other way, joined and combining signs, what lies outside the first plane. */
+const ODD_WORDS = 'e\u0301 \u202eשלום\u202c 👩‍👩‍👧 𝔘 \u0000\ufeff 한국어';
+/** Now and then: an image as a result, odd words, thinking that nobody can read, a server's tool. */
+function odd(message: LogMessage, how: number): readonly LogMessage[] {
+  const [block] = message.content;
+  if (block?.type === 'tool_result' && how < 3) {
+    const seen = [{ type: 'text', text: ODD_WORDS } as const, image()];
+    const content = how === 0 ? ODD_WORDS : (seen as ToolResultBlock['content']);
+    return [{ ...message, content: [{ ...block, content }] } as LogMessage];
+  }
+  if (block?.type === 'thinking' && how < 2)
+    return [{ ...message, content: [{ type: 'redacted_thinking', data: 'c2VjcmV0' }] }];
+  if (block?.type !== 'text' || message.role !== 'assistant' || how > 3) return [message];
+  if (how === 0) return [{ ...message, content: [{ type: 'text', text: ODD_WORDS }] }];
+  const base = { ...message, kind: 'other' } as const;
+  const id = `srvtoolu_${message.uuid}`;
+  const asks = { type: 'server_tool_use', id, name: 'web_search', input: {} };
+  const gets = { type: 'web_search_tool_result', tool_use_id: id, content: [] };
+  return [
+    { ...base, uuid: uuid(), content: [asks as unknown as ContentBlock] },
+    { ...base, uuid: uuid(), content: [gets as unknown as ContentBlock] },
+    message,
+  ];
+}
 const renamed = (message: LogMessage): LogMessage => ({
   ...message,
   ...(message.apiId === undefined ? {} : { apiId: `second ${message.apiId}` }),
@@ -113,7 +139,7 @@ describe('the projection', () => {
       const known = new Map(collapses.map((one) => [one.id, { ...one, isCommitted: true }]));
       const { messages } = project(history, collapses);
       const back = unfolded({ log, collapses: known }, messages);
-      expect(back.map((m) => m.uuid)).toEqual(history.map((m) => m.uuid));
+      expect(back).toEqual(history);
     });
   });
 
