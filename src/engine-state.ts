@@ -13,6 +13,7 @@ import type { PermissionDenial } from '../services/permissions/types.ts';
 import { laterSkillTool } from '../services/skills/found-skills.ts';
 import { todosOf } from '../services/tools/todos.ts';
 import type { Tool, ToolState } from '../services/tools/tool.ts';
+import { checkConfig } from './check-config.ts';
 import { allCommands } from './commands.ts';
 import { type QueryConfig, type QueryEngineConfig, snapshotQueryConfig } from './config.ts';
 import { refuseConfigLeftOut } from './left-out.ts';
@@ -84,6 +85,7 @@ export class EngineState {
 
   constructor(config: QueryEngineConfig) {
     refuseConfigLeftOut(config);
+    checkConfig(config);
     const { resumed, sessionId = randomUUID() } = config;
     this.config = config;
     this.untold = [...(config.startWarnings ?? [])];

@@ -7,6 +7,8 @@ import type { InspectionEvent } from 'xstate';
 import type { RewindFilesResult } from '../services/journal/checkpoints.ts';
 import type { LogMessage } from '../services/messages.ts';
 import type { PermissionDenial, PermissionMode } from '../services/permissions/types.ts';
+import { bareUuid } from '../services/preprocess/revise.ts';
+import { checkValue, modelName, permissionMode } from './check-options.ts';
 import { closeSession } from './close-session.ts';
 import type { Command, Prompt, QueryEngineConfig, SubmitOptions } from './config.ts';
 import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.ts';
@@ -14,7 +16,7 @@ import type { EngineObserver } from './engine-events.ts';
 import { EngineState } from './engine-state.ts';
 import { type InterruptedTurn, interruptedTurn } from './left-behind.ts';
 import type { ServerReport } from './offered-servers.ts';
-import { originalsOf } from './originals.ts';
+import { asSaid, originalsOf } from './originals.ts';
 import type { Priority } from './prompt-queue.ts';
 import type { QueryHold } from './query-hold.ts';
 import { cancelPrompt, enqueuePrompt, type QueuedPrompt, takePrompts } from './queued-prompts.ts';
@@ -107,13 +109,21 @@ export class QueryEngine {
     return takePrompts(this.#state.session);
   }
 
-  /** Acts at the next request. `undefined`: the default again. */
+  /**
+   * Acts at the next request. `undefined`: the default again.
+   * @throws UsageError for what can be no model's name.
+   */
   setModel(model: string | undefined): void {
+    checkValue(modelName, model, 'setModel');
     this.#state.session.chosenModel = model;
   }
 
-  /** @throws UsageError: nobody opens the bypass that was not made available at the start. */
+  /**
+   * @throws UsageError for a mode that there is not; and nobody opens the bypass that was not made
+   * available at the start.
+   */
   setPermissionMode(mode: PermissionMode): void {
+    checkValue(permissionMode, mode, 'setPermissionMode');
     const { config } = this.#state;
     const { isBypassAvailable } = config.getAppState().toolPermissionContext;
     if (mode === 'bypassPermissions' && !isBypassAvailable) {
@@ -135,9 +145,12 @@ export class QueryEngine {
 
   // ── the conversation ──
 
-  /** The seed's `mutableMessages`: what stands, oldest first. */
+  /**
+   * The seed's `mutableMessages`: what stands, oldest first. Under the names that were told, with
+   * what the model reads of each by now.
+   */
   get messages(): readonly LogMessage[] {
-    return this.#state.messages;
+    return asSaid(this.#state.messages);
   }
 
   /**
@@ -167,8 +180,9 @@ export class QueryEngine {
   snip(beforeUuid: string): void {
     this.#state.mustBeOpen();
     const { session } = this.#state;
-    session.snipRequest = beforeUuid;
-    session.transcript.note('snip-request', { before: beforeUuid });
+    const before = bareUuid(beforeUuid);
+    session.snipRequest = before;
+    session.transcript.note('snip-request', { before });
   }
 
   /**

@@ -1,6 +1,7 @@
 /** One call for hosts: the shape of the official SDK's `query()`, without a process in between. */
 import { HISTORY_SNIP } from '../services/features.ts';
 import type { PermissionMode } from '../services/permissions/types.ts';
+import { checkPrompt, checkUserPrompt } from './check-options.ts';
 import type { Prompt, QueryEngineConfig, SubmitOptions } from './config.ts';
 import { leavable } from './leavable.ts';
 import { engineFromOptions, type Options } from './options.ts';
@@ -63,15 +64,18 @@ export function query(request: {
 async function* turns(
   make: () => Promise<QueryEngine>,
   prompt: string | AsyncIterable<SDKUserPrompt>,
-  { abortController, finishInterrupted = false }: Options,
+  options: Options,
   left: AbortSignal,
 ): AsyncGenerator<SDKMessage, void, unknown> {
+  checkPrompt(prompt);
   const engine = await make();
+  const { abortController, finishInterrupted = false } = options;
   const signal = abortController ? AbortSignal.any([abortController.signal, left]) : left;
   try {
     if (left.aborted) return; // while it was made: nothing is begun any more
     if (finishInterrupted) yield* engine.finishInterrupted();
     for await (const one of promptsOf(prompt, signal)) {
+      checkUserPrompt(one);
       const named = one.uuid === undefined ? {} : { uuid: one.uuid };
       yield* engine.submitMessage(one.message.content, named);
     }
