@@ -2,7 +2,7 @@
 import { repositoryDoubt } from './git/repository.ts';
 import { byRule, guardGlob, guardPath, type PathCheck, permitPath } from './judge-paths.ts';
 import { guardAbove } from './own-folder.ts';
-import { absolute, type Place } from './paths.ts';
+import type { Place } from './paths.ts';
 import type { Rule } from './rules.ts';
 import { allowsWords, guardsWords } from './shell/command-pattern.ts';
 import { readGit } from './shell/git.ts';
@@ -16,13 +16,11 @@ import {
   type ShellWord,
 } from './shell/reading.ts';
 import { programOf } from './shell/wrappers.ts';
+import { type Folders, globbed, placesOf } from './shell-places.ts';
 import { allow, ask, deny, silent, strictest, type Verdict } from './verdict.ts';
 
 /** More places than this in one command are nowhere. */
 const FOLDERS_MAX = 16;
-
-/** Where relative paths may start: every folder that a `cd` could have led to. */
-type Folders = readonly string[] | 'unknown';
 
 export interface ShellJudgement {
   /** Deny and ask rules. */
@@ -36,10 +34,11 @@ export async function judgeShell(source: string, check: PathCheck): Promise<Shel
   await loadShellParser();
   const { home, cwd } = check.place;
   // After a `cd` nobody knows it any more.
-  const variables = /\b(cd|pushd|popd)\b/.test(source) ? {} : { PWD: cwd };
-  const reading = readShell(source, { HOME: home, ...variables });
+  const moves = /\b(cd|pushd|popd)\b/.test(source);
+  const variables = { HOME: home, ...(moves ? {} : { PWD: cwd }) };
+  const reading = readShell(source, plainOnly(variables));
   const doubts = [...reading.doubts, ...reading.commands.flatMap((one) => hidden(one, check))];
-  const folders = foldersOf(reading, check.place);
+  const folders = await foldersOf(reading, check.place);
   const against: Verdict[] = [];
   const permits: Verdict[] = [];
   for (const command of reading.commands) {
@@ -59,6 +58,10 @@ export async function judgeShell(source: string, check: PathCheck): Promise<Shel
     permit: everythingAllowed(doubts, check) ?? strictest(permits),
   };
 }
+
+/** Without quotes a value with a space is two words, and one with a star is any. */
+const plainOnly = (variables: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(variables).filter(([, value]) => !/[\s*?[\\]/.test(value)));
 
 /**
  * A rule for all of Bash means doubts and redirections as well, unless other rules guard something
@@ -124,7 +127,7 @@ async function guardFiles(
   const access = isReadOnlyWords(command) ? 'read' : 'edit';
   const verdicts: Verdict[] = [];
   for (const word of pathWords(command)) {
-    const places = placesOf(word, folders);
+    const places = await placesOf(word, folders, check.place);
     if (places.length === 0 && hasPathRules(check)) {
       verdicts.push(ask(`what ${word.text} names is not known, and some files are guarded`));
     }
@@ -135,8 +138,12 @@ async function guardFiles(
           : guardPath(path, access, check)),
       );
     }
+    if (word.kind !== 'glob' || !hasPathRules(check)) continue;
+    for (const path of (await globbed(word, folders, check.place)).links) {
+      verdicts.push(await guardPath(path, access, check));
+    }
   }
-  for (const { path, kind } of readBelow(command, folders)) {
+  for (const { path, kind } of await readBelow(command, folders, check.place)) {
     verdicts.push(await guardAbove(path, kind, check.place));
   }
   return strictest(verdicts);
@@ -151,21 +158,23 @@ const tellsNames = new Set([
 const searches = new Set(['grep', 'egrep', 'fgrep', 'zgrep', 'rg']);
 
 /** Where a command may read files that it does not name. */
-function readBelow(command: ShellCommand, folders: Folders) {
+async function readBelow(command: ShellCommand, folders: Folders, place: Place) {
   const program = programOf(command.words);
   const gitSearches = command.words.some(({ text }) => /^--(no-index|untracked)$/.test(text));
   const isOfNames = tellsNames.has(program) || (program === 'git' && !gitSearches);
   if (command.isWrapper || isOfNames) return [];
   const words = pathWords(command);
-  const named = words.flatMap((word) =>
-    placesOf(word, folders).map((path) => ({
-      path,
-      kind: word.kind === 'glob' ? ('glob' as const) : ('path' as const),
-    })),
+  const named = await Promise.all(
+    words.map(async (word) =>
+      (await placesOf(word, folders, place)).map((path) => ({
+        path,
+        kind: word.kind === 'glob' ? ('glob' as const) : ('path' as const),
+      })),
+    ),
   );
   const searchesHere = program === 'git' || (searches.has(program) && words.length === 0);
   const stands = searchesHere && folders !== 'unknown' ? folders : [];
-  return [...named, ...stands.map((path) => ({ path, kind: 'path' as const }))];
+  return [...named.flat(), ...stands.map((path) => ({ path, kind: 'path' as const }))];
 }
 
 const hasPathRules = ({ rules }: PathCheck) =>
@@ -182,15 +191,27 @@ async function permitCommand(
   const verdicts: Verdict[] = [allow(`\`${shown(command)}\` changes nothing`)];
   if (programOf(command.words) === 'git') verdicts.push(await permitGit(folders));
   for (const word of pathWords(command)) {
-    const places = placesOf(word, folders);
+    const places = await placesOf(word, folders, check.place);
     if (places.length === 0 || word.kind === 'unknown') {
       verdicts.push(ask(`what ${word.text} names is not known`));
     }
     for (const path of places) {
       verdicts.push(await permitPath(literalPart(path, word), 'read', check));
     }
+    if (word.kind === 'glob') verdicts.push(await permitGlobbed(word, folders, check));
   }
   return strictest(verdicts);
+}
+
+/** A link among what a glob finds leads elsewhere as one that is named. */
+async function permitGlobbed(
+  word: ShellWord,
+  folders: Folders,
+  check: PathCheck,
+): Promise<Verdict> {
+  const { links, doubt } = await globbed(word, folders, check.place);
+  if (doubt !== undefined) return ask(doubt);
+  return strictest(await Promise.all(links.map((path) => permitPath(path, 'read', check))));
 }
 
 /** A git that only looks still runs what its repository tells it to. */
@@ -223,7 +244,7 @@ async function judgeRedirect(
   check: PathCheck,
 ): Promise<ShellJudgement> {
   const access = direction === 'read' ? 'read' : 'edit';
-  const places = placesOf(target, folders);
+  const places = await placesOf(target, folders, check.place);
   if (places.length === 0) {
     return { against: silent, permit: ask(`where ${target.text} leads is not known`) };
   }
@@ -232,23 +253,14 @@ async function judgeRedirect(
   return { against: strictest(against), permit: strictest(permits) };
 }
 
-/** The absolute paths that a word may mean. None: nobody knows. */
-function placesOf({ text, kind }: ShellWord, folders: Folders): readonly string[] {
-  if (kind === 'unknown') return [];
-  if (text.startsWith('/') || text === '~' || text.startsWith('~/')) return [text];
-  return folders === 'unknown' ? [] : folders.map((cwd) => absolute(text, { cwd, home: '/' }));
-}
-
-function foldersOf({ commands }: ShellReading, { cwd, home }: Place): Folders {
-  let folders: readonly string[] = [cwd];
+async function foldersOf({ commands }: ShellReading, place: Place): Promise<Folders> {
+  let folders: readonly string[] = [place.cwd];
   for (const { words } of commands) {
     if (!['cd', 'pushd', 'popd'].includes(programOf(words))) continue;
     const target = words.find(({ text }, index) => index > 0 && !/^-[LPe@]+$|^--$/.test(text));
-    const to: ShellWord = target ?? { text: home, kind: 'literal' };
+    const to: ShellWord = target ?? { text: place.home, kind: 'literal' };
     if (to.kind !== 'literal' || to.text === '-' || /^[+-]\d/.test(to.text)) return 'unknown';
-    folders = [
-      ...new Set([...folders, ...folders.map((from) => absolute(to.text, { cwd: from, home }))]),
-    ];
+    folders = [...new Set([...folders, ...(await placesOf(to, folders, place))])];
     if (folders.length > FOLDERS_MAX || programOf(words) === 'popd') return 'unknown';
   }
   return folders;
