@@ -3,10 +3,10 @@
  * without any service and without time, and takes the same steps over the same edges for the same
  * reasons. Where the lines do not fit the chart of today, the run says so and does not guess.
  */
+import { isRecord } from '../../services/is-record.ts';
 import type { QueryOutput } from '../../machines/events.ts';
 import type { QueryInput } from '../../machines/state.ts';
 import { messagesOf, readMessages } from '../../services/journal/records.ts';
-import { isObject } from '../../services/journal/sound-blocks.ts';
 import type { JournalRecord, JournalStore } from '../../services/journal/store.ts';
 import type { Usage } from '../../services/model/types.ts';
 import { silentChart } from '../silent-chart.ts';
@@ -146,7 +146,7 @@ class Replay {
       case 'system':
         if (record.subtype === 'compact_boundary') {
           const { compactMetadata: data } = record;
-          const { trigger, preTokens, postTokens } = isObject(data) ? data : {};
+          const { trigger, preTokens, postTokens } = isRecord(data) ? data : {};
           const compact_metadata = { trigger, pre_tokens: preTokens, post_tokens: postTokens };
           this.#tell({ type: 'system', subtype: 'compact_boundary', compact_metadata });
         }
@@ -177,7 +177,7 @@ class Replay {
 
   #begin(record: JournalRecord, side: string): void {
     const { queryId, input } = record;
-    if (typeof queryId !== 'string' || !isObject(input) || this.#queries.has(queryId)) return;
+    if (typeof queryId !== 'string' || !isRecord(input) || this.#queries.has(queryId)) return;
     const given = input as unknown as QueryInput;
     const call = this.#calls.get(side);
     const title = this.#prompt.replace(/\s+/g, ' ').trim().slice(0, 120);
@@ -207,7 +207,7 @@ class Replay {
 
   #hear({ queryId, n, event }: JournalRecord, line: number): void {
     const query = this.#queries.get(String(queryId));
-    if (!query || query.isLost || !isObject(event) || typeof event.type !== 'string') return;
+    if (!query || query.isLost || !isRecord(event) || typeof event.type !== 'string') return;
     if (n !== query.heard) {
       this.#lose(String(queryId), query, line, `event ${query.heard} is missing`);
       return;
@@ -253,7 +253,7 @@ class Replay {
   }
 
   #used({ message, costUSD }: JournalRecord, side: string): void {
-    if (!isObject(message) || !isObject(message.usage)) return;
+    if (!isRecord(message) || !isRecord(message.usage)) return;
     const queryId = this.#current.get(side);
     const query = queryId === undefined ? undefined : this.#queries.get(queryId);
     const isSampling = query?.actor.getSnapshot().matches('sampling') ?? false;
@@ -282,7 +282,7 @@ class Replay {
 }
 
 function agentIn(input: unknown, name: string): { agent?: string; title: string } {
-  const { description, subagent_type: agent } = isObject(input) ? input : {};
+  const { description, subagent_type: agent } = isRecord(input) ? input : {};
   return {
     title: typeof description === 'string' ? description : name,
     ...(typeof agent === 'string' ? { agent } : {}),

@@ -42,7 +42,14 @@ const pictures: readonly Picture[] = [
       await tab(page, 'step');
     },
   },
-  { name: 'inspector-conversation', scheme: 'dark', look: (page) => tab(page, 'conversation') },
+  {
+    name: 'inspector-conversation',
+    scheme: 'dark',
+    look: async (page) => {
+      await tab(page, 'conversation');
+      await page.locator('.message.is-retracted').scrollIntoViewIfNeeded();
+    },
+  },
   {
     name: 'inspector-requests',
     scheme: 'light',

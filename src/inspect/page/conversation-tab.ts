@@ -107,7 +107,7 @@ export class ConversationTab implements Tab {
 
   /** A line across: something happened to the conversation. */
   private mark(message: MessageEntry): HTMLElement {
-    const gist = message.gist.replace(/^transition: /, '');
+    const gist = message.gist.replace(/^(?:transition|compact_boundary): /, '');
     return el(
       `div.mark.is-${message.effect}`,
       el('span.mark-name', effectNames[message.effect]),
