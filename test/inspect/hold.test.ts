@@ -281,10 +281,12 @@ describe('a breakpoint', () => {
         await page.until(() => (heldNow()?.waiting.length ?? 0) > 1);
         const waiting = (heldNow()?.waiting ?? []).filter((what) => !what.startsWith('start '));
         await command({ do: 'break', state: 'query.toolRun', on: false });
-        const before = page.all('step').length;
         await command({ do: 'go' });
         expect(await talking).toBe('completed');
-        const heard = page.all('step').slice(before);
+        // the page hears of it later, and all of it in order
+        await page.until(() => page.all('message').some(({ effect }) => effect === 'ends'));
+        const went = page.all('control').findLast(({ did }) => did === 'wentOn')?.seq ?? 0;
+        const heard = page.all('step').filter(({ seq }) => seq > went);
         expect(heard.slice(0, waiting.length).map(({ event }) => event)).toEqual(waiting);
       },
       except: ['view', 'usage', 'stands', 'meter'],
