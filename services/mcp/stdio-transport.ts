@@ -41,6 +41,8 @@ export class StdioTransport implements Transport {
   readonly #mark = randomUUID();
   #group: ProcessGroup | undefined;
   #end: GroupEnd | undefined;
+  /** Why we have ended it ourselves. */
+  #fault: string | undefined;
   #letGo: () => void = () => {};
   #closing: Promise<void> | undefined;
   #stderrBytesLeft = STDERR_BYTES_MAX;
@@ -51,7 +53,7 @@ export class StdioTransport implements Transport {
 
   /** How it ended, in words; `undefined` while it runs. */
   get ending(): string | undefined {
-    return this.#end && wordsOf(this.#end);
+    return this.#end && (this.#fault ?? wordsOf(this.#end));
   }
 
   async start(): Promise<void> {
@@ -59,7 +61,8 @@ export class StdioTransport implements Transport {
     const { command, args, cwd, env } = this.#options;
     const hearOutput = createJsonLines({
       onMessage: (message) => this.#hear(message as unknown as JSONRPCMessage),
-      onNoise: (line) => this.#debug(`(no message) ${line}`),
+      onNoise: (line) => this.#debug('(no message) ', line),
+      onFlood: (why) => this.#giveUp(why),
     });
     this.#letGo = guardAtExit(this.#mark);
     const group = spawnGroup({
@@ -67,8 +70,9 @@ export class StdioTransport implements Transport {
       keepsStdinOpen: true,
       onData: (stream, bytes) => {
         if (stream === 'stdout') hearOutput(bytes);
-        else this.#debug(bytes.toString('utf8'));
-        return undefined;
+        else this.#debug('', bytes);
+        // A server may print faster than we read: timers, signals and the others come in between.
+        return eventLoopTurn();
       },
     });
     this.#group = group;
@@ -85,6 +89,13 @@ export class StdioTransport implements Transport {
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  /** It only costs time. What it prints on is read by nobody, so that its next write fails. */
+  #giveUp(why: string): void {
+    this.#fault ??= why;
+    this.#group?.release();
+    void this.#group?.stop(TERM_GRACE_MS);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
@@ -119,12 +130,15 @@ export class StdioTransport implements Transport {
     void group.stop(TERM_GRACE_MS).then(() => this.#letGo());
   }
 
-  #debug(text: string): void {
+  #debug(kind: string, said: string | Buffer): void {
     if (this.#stderrBytesLeft <= 0) return;
+    const text = said.toString('utf8');
     this.#stderrBytesLeft -= text.length;
-    this.#options.onDebug(text.trimEnd());
+    this.#options.onDebug(`${kind}${text.trimEnd()}`);
   }
 }
+
+const eventLoopTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const pause = (milliseconds: number) =>
   new Promise<void>((resolve) => {

@@ -3,20 +3,29 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createJsonLines } from '../../../services/mcp/json-lines.ts';
 
-const read = (chunks: readonly Uint8Array[], lineBytesMax?: number) => {
+const read = (
+  chunks: readonly Uint8Array[],
+  lineBytesMax = Number.POSITIVE_INFINITY,
+  noiseBytesMax = Number.POSITIVE_INFINITY,
+) => {
   const messages: unknown[] = [];
   const noise: string[] = [];
+  const floods: string[] = [];
   const hear = createJsonLines({
     onMessage: (message) => messages.push(message),
     onNoise: (line) => noise.push(line),
-    ...(lineBytesMax === undefined ? {} : { lineBytesMax }),
+    onFlood: (why) => floods.push(why),
+    ...{ lineBytesMax, noiseBytesMax },
   });
   for (const chunk of chunks) hear(chunk);
-  return { messages, noise };
+  return { messages, noise, floods };
 };
 
 it('every message comes once and in order, wherever the bytes are cut (property)', () => {
-  const message = fc.record({ jsonrpc: fc.constant('2.0'), text: fc.string({ unit: 'binary' }) });
+  const message = fc.record({
+    ...{ jsonrpc: fc.constant('2.0'), method: fc.constant('x') },
+    text: fc.string({ unit: 'binary' }),
+  });
   const garbage = fc.string({ maxLength: 30 }).map((text) => text.replaceAll('\n', ' '));
   fc.assert(
     fc.property(
@@ -42,13 +51,13 @@ it('every message comes once and in order, wherever the bytes are cut (property)
 it('a line without an end is dropped at its bound, and the next one is read', () => {
   const { messages, noise } = read(
     [
-      Buffer.from('x'.repeat(60)),
+      Buffer.from(`{${'x'.repeat(60)}`),
       Buffer.from('y'.repeat(60)),
-      Buffer.from('\n{"jsonrpc":"2.0"}\n'),
+      Buffer.from('\n{"jsonrpc":"2.0","method":"x"}\n'),
     ],
     100,
   );
-  expect(messages).toEqual([{ jsonrpc: '2.0' }]);
+  expect(messages).toEqual([{ jsonrpc: '2.0', method: 'x' }]);
   expect(noise).toEqual(['a line of more than 100 bytes was dropped']);
 });
 
@@ -90,3 +99,34 @@ it.each([
     expect(read([Buffer.from(`${line}\n`)]).messages).toEqual([{ jsonrpc: '2.0', id: 7, error }]);
   },
 );
+
+const good = '{"jsonrpc":"2.0","method":"x"}\n';
+
+it.each([
+  ['short lines', 'y\n'.repeat(300)],
+  ['empty lines', '\n'.repeat(300)],
+  ['objects that are no messages', '{"jsonrpc":"2.0"}\n'.repeat(300)],
+  ['what only begins like one', '{\n'.repeat(300)],
+  ['a line without an end', 'x'.repeat(60_000)],
+  ['a message without an end', `{${'x'.repeat(60_000)}`],
+])('too much that is no message is said once, and nothing is read after it: %s', (_, text) => {
+  const whole = Buffer.from(text + good);
+  for (const size of [whole.length, 1_000]) {
+    const chunks = Array.from({ length: Math.ceil(whole.length / size) }, (__, n) =>
+      whole.subarray(size * n, size * (n + 1)),
+    );
+    const { messages, floods } = read(chunks, 1_000, 50_000);
+    expect({ messages, floods: floods.length }).toEqual({ messages: [], floods: 1 });
+  }
+});
+
+it('a message takes back what was printed before it', () => {
+  const chunks = Array.from({ length: 20 }, () => Buffer.from('log\n'.repeat(100) + good));
+  const { messages, floods } = read(chunks, 1_000, 50_000);
+  expect({ messages: messages.length, floods }).toEqual({ messages: 20, floods: [] });
+});
+
+it('a mark of the byte order and spaces before a message are no noise', () => {
+  const { messages, noise } = read([Buffer.from(`\ufeff \t${good}`), Buffer.from(`  ${good}`)]);
+  expect({ messages: messages.length, noise }).toEqual({ messages: 2, noise: [] });
+});

@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isAlive } from '../../tools/cli.ts';
 import { call, connected, freshFolder, odd, serverFor, textOf } from './kit.ts';
 
 describe('MCP-04 a server that hangs or dies in a call', () => {
@@ -62,6 +63,36 @@ describe('MCP-04 a server that hangs or dies in a call', () => {
     const { call, debug } = await connected(odd({ noise: true }));
     expect(textOf(await call('echo'))).toBe('echo {}');
     expect(debug.join('\n')).toContain('INFO got a message');
+  });
+
+  it.each([
+    ['short lines', 'yes'],
+    ['empty lines', "yes ''"],
+    ['what begins like a message', "yes '{'"],
+    ['a line without an end', 'cat /dev/zero'],
+    ['a message without an end', `printf '{"a":"'; cat /dev/zero`],
+  ])('garbage without end ends the server, and it is said why: %s', async (_, line) => {
+    const pidFile = join(freshFolder(), 'pid');
+    const script = `echo $$ > ${pidFile}; trap '' TERM; ${line}`;
+    const { server, told } = serverFor({ ...odd(), command: 'sh', args: ['-c', script] });
+    await server.connect();
+    expect(told).toEqual([
+      'MCP server srv cannot be used: it did not start: ' +
+        'it has printed 32 MiB without a message (logs belong on stderr)',
+    ]);
+    expect(isAlive(Number(readFileSync(pidFile, 'utf8')))).toBe(false);
+  });
+
+  it.each([
+    ['notifications', `yes '{"jsonrpc":"2.0","method":"notifications/nobody-knows"}'`],
+    ['questions', `yes '{"jsonrpc":"2.0","id":1,"method":"nobody/knows"}'`],
+    ['answers to nobody', `yes '{"jsonrpc":"2.0","id":1,"result":{}}'`],
+    ['lines of log on stderr', 'yes >&2'],
+  ])('%s without end leave time for everybody else', async (_, line) => {
+    const { server } = serverFor({ ...odd(), command: 'sh', args: ['-c', line] }, { waitMs: 300 });
+    await server.connect();
+    await server.close();
+    expect(server.status).toBe('failed');
   });
 
   it('the words of an error of the protocol reach the model', async () => {
