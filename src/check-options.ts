@@ -2,9 +2,32 @@
  * The options of a host, looked at once at the door, before anything is read or begun. TypeScript
  * has done so for hosts that have it; what comes from a form, a file or `Number(…)` it has not seen.
  */
-import { isRecord } from '../services/is-record.ts';
+
 import { hookEvents } from '../services/hooks/types.ts';
-import { aFunction, anObject, type Check, either, expects, fieldsOf, guardedFieldsOf, isFunction, isList, listOf, oneOf, optional, positive, recordOf, shown, someText, text, wholeOrZero, wholePositive, yesOrNo } from './checks.ts';
+import { isRecord } from '../services/is-record.ts';
+import {
+  aFunction,
+  anObject,
+  type Check,
+  either,
+  expects,
+  fieldsOf,
+  guardedFieldsOf,
+  isFunction,
+  isList,
+  isText,
+  listOf,
+  oneOf,
+  optional,
+  positive,
+  recordOf,
+  shown,
+  someText,
+  text,
+  wholeOrZero,
+  wholePositive,
+  yesOrNo,
+} from './checks.ts';
 import { nearMiss } from './near-miss.ts';
 import type { Options } from './option-types.ts';
 import { permissionModes } from './permission-modes.ts';
@@ -26,7 +49,8 @@ const matcher = guardedFieldsOf(
   { hooks: listOf('functions', aFunction) },
   { matcher: text, timeout: positive, onFailure: oneOf('continue', 'block') },
 );
-const agent = guardedFieldsOf(
+/** An agent without its name. */
+export const agent = guardedFieldsOf(
   { description: someText, prompt: someText },
   { tools: names, disallowedTools: names, model: someText, maxTurns: wholePositive },
 );
@@ -46,7 +70,6 @@ const thinking: Check = (value, place) => [
     ? optional(wholePositive)(value.budgetTokens, `${place}.budgetTokens`)
     : []),
 ];
-const isText = (value: unknown) => typeof value === 'string';
 const canAbort = (value: unknown): boolean =>
   isRecord(value) && value.signal instanceof AbortSignal && isFunction(value.abort);
 

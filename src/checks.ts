@@ -9,11 +9,9 @@ import { nearMiss } from './near-miss.ts';
 export type Check = (value: unknown, place: string) => readonly string[];
 
 type Checks = Readonly<Record<string, Check>>;
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Texts are shown no longer than this: they may be prompts, and the line is for a terminal. */
 const SHOWN_CHARS_MAX = 40;
-
 
 /** A value in a message: enough to find it, never its whole, and no key that opens something. */
 export function shown(value: unknown): string {
@@ -41,7 +39,7 @@ export const expects =
     holds(value) ? [] : [`${place}: expected ${words}, not ${shown(value)}`];
 
 export const isFunction = (value: unknown): boolean => typeof value === 'function';
-const isText = (value: unknown): value is string => typeof value === 'string';
+export const isText = (value: unknown): value is string => typeof value === 'string';
 
 export const text = expects('a text', isText);
 export const someText = expects(

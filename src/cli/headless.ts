@@ -2,20 +2,22 @@
  * The executable as other programs drive it: JSON lines in, JSON lines out, one session, one turn
  * after the other. `control.ts` says what those programs really send.
  */
+
 import { randomUUID } from 'node:crypto';
+import { isRecord } from '../../services/is-record.ts';
 import type { Options } from '../options.ts';
+import { permissionModeNamed, permissionModes } from '../permission-modes.ts';
 import { byPriority } from '../prompt-queue.ts';
 import type { QueryEngine } from '../query-engine.ts';
 import { UsageError } from '../usage-error.ts';
 import type { SDKMessage } from '../wire.ts';
 import { callHookOver, canUseToolOver } from './bindings.ts';
 import { type CliContext, closeEngine, exitCodes } from './context.ts';
-import { type ControlBody, ControlChannel, type Fields, isFields } from './control.ts';
+import { type ControlBody, ControlChannel, type Fields } from './control.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import { elicitOver, HostServers } from './host-servers.ts';
-import { type InitializeRequest, readInitialize } from './initialize.ts';
+import { configures, type InitializeRequest, readInitialize } from './initialize.ts';
 import { initializeAnswer, slashCommandsOf } from './initialize-answer.ts';
-import { permissionModeNamed, permissionModes } from '../permission-modes.ts';
 import { type HostPrompt, joinPrompts, promptOf } from './prompts.ts';
 import { watchSignals } from './signals.ts';
 import { readLines } from './stdin-lines.ts';
@@ -60,6 +62,8 @@ class HeadlessSession {
   #stopsNext = false;
   #isStarting = false;
   #hasHeardHost = false;
+  /** Its `initialize` was heard, and was the beginning. */
+  #hasInitialized = false;
   /** The list of commands that the host has; `undefined`: it has not asked for one. */
   #toldCommands: string | undefined;
   #lastState: 'idle' | 'running' | 'requires_action' = 'idle';
@@ -155,7 +159,7 @@ class HeadlessSession {
       this.#context.warn(`a line on stdin is no JSON and was ignored: ${cause}`);
       return;
     }
-    if (!isFields(message)) {
+    if (!isRecord(message)) {
       this.#context.warn('a line on stdin is no JSON object and was ignored');
       return;
     }
@@ -274,12 +278,14 @@ class HeadlessSession {
 
   /** Made once: by `initialize`, or by the first prompt of a host that does not initialize. */
   #engineReady(request: InitializeRequest | undefined): Promise<QueryEngine> {
-    if (!this.#engine) {
-      this.#engine = this.#makeEngine(request);
-      // A failure must end a session that waits for its first prompt.
-      this.#engine.catch(() => this.#endInput('the session could not begin'));
-    }
-    return this.#engine;
+    return this.#engine ?? this.#begin(this.#makeEngine(request));
+  }
+
+  #begin(making: Promise<QueryEngine>): Promise<QueryEngine> {
+    this.#engine = making;
+    // A failure must end a session that waits for its first prompt.
+    making.catch(() => this.#endInput('the session could not begin'));
+    return making;
   }
 
   async #makeEngine(request: InitializeRequest | undefined): Promise<QueryEngine> {
@@ -307,9 +313,15 @@ class HeadlessSession {
   // ── what the host asks for ──
 
   async #onInitialize(body: ControlBody): Promise<Fields> {
-    const request = readInitialize(body, callHookOver(this.#channel));
-    for (const warning of request.warnings) this.#context.warn(warning);
     const isFirst = this.#engine === undefined;
+    if (!isFirst && !this.#hasInitialized && configures(body)) {
+      throw new UsageError(
+        'initialize came too late: the session has begun without it. Send it first, before any ' +
+          'prompt and any other request',
+      );
+    }
+    const request = this.#readInitialize(body);
+    for (const warning of request.warnings) this.#context.warn(warning);
     const { commands } = await this.#engineReady(request);
     this.#toldCommands = JSON.stringify(slashCommandsOf(commands));
     const answer = await initializeAnswer(
@@ -321,6 +333,18 @@ class HeadlessSession {
     // A second one is answered, but hooks and prompts are those of the first.
     const repeated = 'hooks_applied' in request.confirmations ? { hooks_applied: false } : {};
     return isFirst ? answer : { ...answer, ...repeated };
+  }
+
+  /** One that cannot be obeyed is the end: its host may have sent a prompt behind it already. */
+  #readInitialize(body: ControlBody): InitializeRequest {
+    try {
+      const request = readInitialize(body, callHookOver(this.#channel));
+      this.#hasInitialized ||= this.#engine === undefined;
+      return request;
+    } catch (error) {
+      if (!this.#engine) this.#begin(Promise.reject(error)).catch(() => {});
+      throw error;
+    }
   }
 
   /** The receipt names prompts that still run afterwards, unless they were to be dropped, too. */

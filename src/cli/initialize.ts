@@ -2,9 +2,23 @@
 
 import type { HookCallbackMatcher } from '../../services/hooks/callbacks.ts';
 import { type HookEvent, hookEvents } from '../../services/hooks/types.ts';
+import { isRecord } from '../../services/is-record.ts';
+import { agent, checkValue } from '../check-options.ts';
+import {
+  anObject,
+  type Check,
+  either,
+  fieldsOf,
+  guardedFieldsOf,
+  isText,
+  listOf,
+  positive,
+  recordOf,
+  text,
+} from '../checks.ts';
 import type { AgentDefinition } from '../config.ts';
 import type { Options } from '../options.ts';
-import { type ControlBody, type Fields, isFields } from './control.ts';
+import type { ControlBody, Fields } from './control.ts';
 
 /** What a host says about one of its in-process servers, so that nobody has to ask for it. */
 export interface ServerManifest {
@@ -39,30 +53,75 @@ export type CallHook = (
   signal: AbortSignal,
 ) => Promise<Fields>;
 
+const texts = listOf('texts', text);
+/** JSON of a host may say `null` for what it does not say. */
+const orNothing =
+  (check: Check): Check =>
+  (value, place) =>
+    value === null ? [] : check(value, place);
+const matcher = fieldsOf(
+  { hookCallbackIds: texts },
+  { matcher: orNothing(text), timeout: orNothing(positive), onFailure: orNothing(text) },
+);
+/** What we read of it. Anything else is left alone: a host may be newer than we are. */
+const initializeRequest = fieldsOf(
+  {},
+  Object.fromEntries(
+    Object.entries({
+      hooks: guardedFieldsOf(
+        {},
+        Object.fromEntries(hookEvents.map((event) => [event, listOf('matchers', matcher)])),
+      ),
+      systemPrompt: either(isText, text, texts),
+      appendSystemPrompt: text,
+      agents: recordOf('agents', agent),
+      jsonSchema: anObject,
+      settings: anObject,
+      disallowedTools: texts,
+      mcpServers: recordOf('servers', anObject),
+      sdkMcpServers: texts,
+      sdkMcpServerManifests: anObject,
+    } satisfies Record<string, Check>).map(([name, check]) => [name, orNothing(check)]),
+  ),
+);
+
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 
-/** Reads the request. Fields of the wrong type are skipped: a host may be newer than we are. */
+/**
+ * Does it say how the session is to be? One that does and comes when the session has begun must not
+ * look obeyed: its hooks would guard nothing.
+ */
+export const configures = (body: ControlBody): boolean =>
+  Object.entries(body).some(([name, value]) => {
+    if (name === 'subtype' || value === null || value === undefined) return false;
+    return typeof value === 'object' ? Object.keys(value).length > 0 : value !== '';
+  });
+
+/**
+ * Reads the request.
+ * @throws UsageError when what it says of the session has the wrong shape: a session with fewer
+ * guards than its host has asked for never begins.
+ */
 export function readInitialize(body: ControlBody, callHook: CallHook): InitializeRequest {
+  checkValue(initializeRequest, body, 'initialize');
   const warnings: string[] = [];
   const hooks = hooksOf(body.hooks, callHook, warnings);
-  const systemPrompt = body.systemPrompt;
+  const { jsonSchema: schema, settings, disallowedTools: disallowed } = body;
+  const systemPrompt = textOf(body.systemPrompt) ?? body.systemPrompt;
   const append = textOf(body.appendSystemPrompt);
-  const schema = body.jsonSchema;
-  const settings = body.settings;
-  const disallowed = body.disallowedTools;
-  const mcpServers = isFields(body.mcpServers) ? body.mcpServers : undefined;
+  const mcpServers = isRecord(body.mcpServers) ? body.mcpServers : undefined;
   const options: Partial<Options> = {
     ...(hooks && { hooks }),
-    ...(Array.isArray(systemPrompt) && {
-      systemPrompt: textsOf(systemPrompt).join('\n\n').trim() || MINIMAL_PROMPT,
+    ...((isText(systemPrompt) || Array.isArray(systemPrompt)) && {
+      systemPrompt: [systemPrompt].flat().join('\n\n').trim() || MINIMAL_PROMPT,
     }),
     ...(append !== undefined && { appendSystemPrompt: append }),
-    ...(isFields(body.agents) && { agents: agentsOf(body.agents, warnings) }),
-    ...(isFields(schema) && { outputFormat: { type: 'json_schema', schema } }),
-    ...(isFields(settings) && { settings }),
+    ...(isRecord(body.agents) && { agents: agentsOf(body.agents) }),
+    ...(isRecord(schema) && { outputFormat: { type: 'json_schema', schema } }),
+    ...(isRecord(settings) && { settings }),
     ...(Array.isArray(disallowed) && { disallowedTools: textsOf(disallowed) }),
   };
   return {
@@ -73,7 +132,7 @@ export function readInitialize(body: ControlBody, callHook: CallHook): Initializ
       // `onFailure` of a matcher is honoured: a host that blocks on failure may rely on it.
       hook_on_failure_supported: true,
       ...(hooks && { hooks_applied: true }),
-      ...(isFields(settings) && { settings_applied: true }),
+      ...(isRecord(settings) && { settings_applied: true }),
       ...(Array.isArray(disallowed) && { disallowed_tools_applied: true }),
       ...(mcpServers && { mcp_servers_applied: true }),
       ...(body.managedSettings !== undefined && { managed_settings_applied: false }),
@@ -88,7 +147,7 @@ function hooksOf(
   callHook: CallHook,
   warnings: string[],
 ): NonNullable<Options['hooks']> | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const hooks: Partial<Record<HookEvent, readonly HookCallbackMatcher[]>> = {};
   for (const [name, matchers] of Object.entries(value)) {
     const event = hookEvents.find((known) => known === name);
@@ -97,7 +156,7 @@ function hooksOf(
       continue;
     }
     if (Array.isArray(matchers)) {
-      hooks[event] = matchers.filter(isFields).map((matcher) => matcherOf(matcher, callHook));
+      hooks[event] = matchers.filter(isRecord).map((matcher) => matcherOf(matcher, callHook));
     }
   }
   return hooks;
@@ -118,36 +177,37 @@ function matcherOf(value: Fields, callHook: CallHook): HookCallbackMatcher {
   };
 }
 
-function agentsOf(value: Fields, warnings: string[]): NonNullable<Options['agents']> {
-  const agents: Record<string, Omit<AgentDefinition, 'name'>> = {};
-  for (const [name, agent] of Object.entries(value)) {
-    const description = isFields(agent) ? textOf(agent.description) : undefined;
-    const prompt = isFields(agent) ? textOf(agent.prompt) : undefined;
-    if (!isFields(agent) || description === undefined || prompt === undefined) {
-      warnings.push(`agent ${name} was left out: description and prompt are needed`);
-      continue;
-    }
-    const model = textOf(agent.model);
-    agents[name] = {
-      description,
-      prompt,
-      ...(Array.isArray(agent.tools) && { tools: textsOf(agent.tools) }),
-      ...(model !== undefined && model !== 'inherit' && { model }),
-    };
-  }
-  return agents;
+function agentsOf(value: Fields): NonNullable<Options['agents']> {
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, agent]) =>
+      isRecord(agent) ? [[name, agentOf(agent)]] : [],
+    ),
+  );
+}
+
+function agentOf(agent: Fields): Omit<AgentDefinition, 'name'> {
+  const { tools, disallowedTools, maxTurns } = agent;
+  const model = textOf(agent.model);
+  return {
+    description: textOf(agent.description) ?? '',
+    prompt: textOf(agent.prompt) ?? '',
+    ...(Array.isArray(tools) && { tools: textsOf(tools) }),
+    ...(Array.isArray(disallowedTools) && { disallowedTools: textsOf(disallowedTools) }),
+    ...(typeof maxTurns === 'number' && { maxTurns }),
+    ...(model !== undefined && model !== 'inherit' && { model }),
+  };
 }
 
 function serversOf(body: ControlBody): ReadonlyMap<string, ServerManifest | undefined> {
-  const manifests = isFields(body.sdkMcpServerManifests) ? body.sdkMcpServerManifests : {};
+  const manifests = isRecord(body.sdkMcpServerManifests) ? body.sdkMcpServerManifests : {};
   return new Map(
     textsOf(body.sdkMcpServers).map((name) => {
       const manifest = Object.hasOwn(manifests, name) ? manifests[name] : undefined;
-      if (!isFields(manifest) || !isFields(manifest.initializeResult)) return [name, undefined];
+      if (!isRecord(manifest) || !isRecord(manifest.initializeResult)) return [name, undefined];
       const { initializeResult, toolsListResult } = manifest;
       return [
         name,
-        { initializeResult, ...(isFields(toolsListResult) && { toolsListResult }) },
+        { initializeResult, ...(isRecord(toolsListResult) && { toolsListResult }) },
       ] as const;
     }),
   );

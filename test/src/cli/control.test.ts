@@ -205,15 +205,40 @@ describe('initialize', () => {
     expect(warnings).toEqual([expect.stringContaining('Elsewhere')]);
   });
 
-  it('survives a host that sends something else', () => {
-    const { options, servers } = read({
-      hooks: 'no',
-      systemPrompt: 7,
-      agents: { a: { description: 'd' }, b: 1 },
-      sdkMcpServers: ['s', 3],
+  it('what is not read is left alone: a host may be newer', () => {
+    const { options, servers, warnings } = read({
+      ...{ hooks: null, toolAliases: 5, later: {}, systemPrompt: 'one text' },
+      agents: { a: { description: 'd', prompt: 'p', disallowedTools: ['Bash'], observer: 5 } },
+      sdkMcpServers: ['s'],
       sdkMcpServerManifests: { s: { initializeResult: 'x' } },
     });
-    expect(options).toEqual({ agents: {} });
+    expect(options).toEqual({
+      systemPrompt: 'one text',
+      agents: { a: { description: 'd', prompt: 'p', disallowedTools: ['Bash'] } },
+    });
     expect([...servers]).toEqual([['s', undefined]]);
+    expect(warnings).toEqual([]);
+  });
+
+  it.each<[Fields, string]>([
+    [
+      { hooks: { PreToolUse: { hookCallbackIds: ['x'] } } },
+      'initialize.hooks.PreToolUse: expected a list of matchers, not an object',
+    ],
+    [{ hooks: { PreToolUse: [{ hookCallbackIds: 'x' }] } }, '[0].hookCallbackIds: expected a list'],
+    [{ hooks: { PreToolUse: [{}] } }, '[0].hookCallbackIds: expected a list of texts'],
+    [{ hooks: { PreToolUze: [] } }, 'did you mean "PreToolUse"?'],
+    [{ hooks: 5 }, 'initialize.hooks: expected an object, not 5'],
+    [{ agents: 5 }, 'initialize.agents: expected an object of agents by name, not 5'],
+    [{ agents: { a: { description: 'd' } } }, 'initialize.agents.a.prompt: expected a text'],
+    [{ systemPrompt: 5 }, 'initialize.systemPrompt: expected a list of texts, not 5'],
+    [{ systemPrompt: [5] }, 'initialize.systemPrompt[0]: expected a text, not 5'],
+    [{ sdkMcpServers: 5 }, 'initialize.sdkMcpServers: expected a list of texts, not 5'],
+    [{ mcpServers: [] }, 'initialize.mcpServers: expected an object of servers by name'],
+    [{ settings: 'x' }, 'initialize.settings: expected an object, not "x"'],
+    [{ disallowedTools: 'Bash' }, 'initialize.disallowedTools: expected a list of texts'],
+    [{ jsonSchema: 'x' }, 'initialize.jsonSchema: expected an object, not "x"'],
+  ])('%j has the wrong shape: nothing is made of it', (body, words) => {
+    expect(() => read(body)).toThrow(words);
   });
 });
