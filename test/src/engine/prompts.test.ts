@@ -1,4 +1,5 @@
 /** From what a host submits to what the model is asked: files, commands, repeats, the first words. */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -86,15 +87,14 @@ it('the system prompt is ours, then what is appended; the surroundings ride in t
     script: { replies: [say('1'), say('2')] },
     options: { appendSystemPrompt: 'Appended-9.' },
     prepare: ({ cwd }) => {
-      mkdirSync(join(cwd, '.git'));
-      writeFileSync(join(cwd, '.git/HEAD'), 'ref: refs/heads/trunk\n');
+      execFileSync('git', ['init', '-q', '-b', 'trunk'], { cwd });
     },
   });
   const [first, second] = told.requests.map(({ body }) => body);
   const system = first?.system as { text: string }[];
   expect(system[0]?.text).toMatch(/^You are a careful software engineer/);
   expect(system[1]?.text).toBe('Appended-9.');
-  expect(system[2]?.text).toMatch(/^Git when the session began/);
+  expect(system[2]?.text).toMatch(/^Git when the session began: branch trunk/);
   expect(second?.system).toEqual(
     expect.arrayContaining([expect.objectContaining({ text: 'Appended-9.' })]),
   );
