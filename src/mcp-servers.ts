@@ -1,6 +1,7 @@
 /** Servers of tools by configuration: from files and options to connections. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isRecord } from '../services/is-record.ts';
 import { externalServer } from '../services/mcp/external-server.ts';
 import { InstanceServer, isServerInstance } from '../services/mcp/instance-server.ts';
 import { externalServerPrefix } from '../services/mcp/names.ts';
@@ -171,6 +172,3 @@ function checked(name: string, entry: unknown, where: string, env: Environment):
   const place = [name, result.place].filter(Boolean).join('.');
   throw new UsageError(`${where}: ${place} ${result.why}`);
 }
-
-const isRecord = (value: unknown): value is Entries =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -2,6 +2,7 @@
 
 import type { TerminalReason } from '../machines/reasons.ts';
 import type { QueryResult } from '../machines/state.ts';
+import { messageOf } from '../services/message-of.ts';
 import { largestParts } from './context-usage.ts';
 import type { EngineState } from './engine-state.ts';
 import type { Session } from './session.ts';
@@ -135,7 +136,7 @@ function errorsOf(
 ): readonly string[] {
   if (outcome.kind === 'setupFailed') {
     const { error } = outcome;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const isSaid = turn.errors.some((text) => text.includes(why));
     return isSaid ? turn.errors : [...turn.errors, why];
   }

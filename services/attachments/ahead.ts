@@ -3,6 +3,7 @@
  * taken when something is attached. What is late by then is taken at a later attaching.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../message-of.ts';
 import { orAborted } from '../or-aborted.ts';
 import type { Tell } from '../preprocess/stage.ts';
 
@@ -87,7 +88,7 @@ export function createAhead<T>(beside: Beside): Ahead<T> {
 /** Says what could not be found, in one sentence. Nothing went wrong: says nothing. */
 export function sayFailures(what: string, errors: readonly unknown[], tell: Tell): void {
   if (errors.length === 0) return;
-  const reasons = errors.map((error) => (error instanceof Error ? error.message : String(error)));
+  const reasons = errors.map((error) => messageOf(error));
   const text = `${what} are left out in part: ${[...new Set(reasons)].join('; ')}`;
   tell({ type: 'warning', text });
 }

@@ -5,6 +5,7 @@
 import type { QueryEvent } from '../../machines/events.ts';
 import type { QueryState } from '../../machines/state.ts';
 import type { MessageLog } from '../message-log.ts';
+import { messageOf } from '../message-of.ts';
 import type { LogMessage } from '../messages.ts';
 import { revise } from '../preprocess/revise.ts';
 import type { Tell } from '../preprocess/stage.ts';
@@ -49,7 +50,7 @@ const inTime = async <T>(
     if (found !== 'late') return found;
     tell({ type: 'warning', text: `${name} took too long and is left out` });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     tell({ type: 'warning', text: `${name} is left out: ${why}` });
   }
   return nothing;

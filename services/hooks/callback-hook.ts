@@ -1,6 +1,7 @@
 /** Runs a function of the host as a hook. */
+import { messageOf } from '../message-of.ts';
 import type { HookOutcome } from './outcome.ts';
-import { messageOf, readAnswer } from './read-said.ts';
+import { readAnswer } from './read-said.ts';
 import type { CallbackHook } from './registration.ts';
 import type { HookInput } from './types.ts';
 

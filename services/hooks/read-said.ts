@@ -1,5 +1,6 @@
 /** From what a hook has printed or returned to what it means. */
 
+import { messageOf } from '../message-of.ts';
 import type { BoundedResult } from '../tools/process/bounded-text.ts';
 import { clipEnd } from '../tools/process/clip.ts';
 import { hookLimits } from './limits.ts';
@@ -42,6 +43,3 @@ export const readAnswer = async (answer: unknown): Promise<HookOutcome> => {
 };
 
 const failed = (detail: string): HookOutcome => ({ kind: 'failed', detail });
-
-export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

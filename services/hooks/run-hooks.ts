@@ -1,5 +1,6 @@
 /** Runs the hooks of an event: all that match, at the same time, into one verdict. */
 import { randomUUID } from 'node:crypto';
+import { messageOf } from '../message-of.ts';
 import { guardAtExit } from '../tools/process/exit-guard.ts';
 import { findMarked, killMarked, signalProcess } from '../tools/process/marks.ts';
 import { workingFolder } from '../tools/process/working-folder.ts';
@@ -8,7 +9,6 @@ import { runCommandHook } from './command-hook.ts';
 import { hookLimits } from './limits.ts';
 import { mergeHooks, silence } from './merge.ts';
 import type { HookOutcome, HookResult } from './outcome.ts';
-import { messageOf } from './read-said.ts';
 import { type CommandHook, failsClosed, type HookRegistration } from './registration.ts';
 import type { HookEvent, HookInput, RunHooks } from './types.ts';
 

@@ -2,6 +2,7 @@
  * Reads the `hooks` of a settings file, in Claude Code's shape. Only what is whole becomes a hook;
  * everything else is told, with its place and its cure.
  */
+import { isRecord } from '../is-record.ts';
 import { hookLimits, timeoutMaxMsOf } from './limits.ts';
 import { readMatcher } from './matcher.ts';
 import type { CommandHook, HookSource } from './registration.ts';
@@ -117,6 +118,3 @@ const readHook = ({
   const own = env ? { env } : {};
   return [{ ...common, ...own, kind: 'command', command, condition, isAsync }];
 };
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -6,10 +6,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { isRecord } from '../is-record.ts';
 import { makeFolder } from '../make-folder.ts';
 import type { LedgerCall } from '../tools/executor/deps.ts';
 import type { Tool } from '../tools/tool.ts';
-import { isObject } from './sound-blocks.ts';
 import type { JournalStore } from './store.ts';
 
 /** Larger files are not what edit tools change; they are left out, and a rewind says so. */
@@ -212,7 +212,7 @@ async function changesSince(
   for await (const stored of store.readBack(sessionId)) {
     if (stored.kind === 'damaged') continue;
     const { record } = stored;
-    if (record.uuid === messageUuid && isObject(record.message)) return changes;
+    if (record.uuid === messageUuid && isRecord(record.message)) return changes;
     if (typeof record.path !== 'string') continue;
     const known = changes.get(record.path);
     if (record.type === 'file-changed' && !known) {

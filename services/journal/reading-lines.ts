@@ -3,10 +3,11 @@
  * a resumed session decides as the one before would have. A file without them (an older one) is
  * read as it was said.
  */
+import { isRecord } from '../is-record.ts';
 import type { Usage } from '../model/types.ts';
 import type { Addition, Reading, Version } from '../preprocess/read-as.ts';
 import type { Learnt } from '../preprocess/token-count.ts';
-import { isObject, soundBlocks, soundMessage } from './sound-blocks.ts';
+import { soundBlocks, soundMessage } from './sound-blocks.ts';
 import type { JournalRecord } from './store.ts';
 
 export const READING_LINE = 'read-as';
@@ -68,7 +69,7 @@ export class ReadingLines {
 }
 
 function versionOf(value: unknown): Version | undefined {
-  if (!isObject(value) || typeof value.uuid !== 'string') return undefined;
+  if (!isRecord(value) || typeof value.uuid !== 'string') return undefined;
   const { uuid, content, isUnbound } = value;
   const sound = content === undefined ? undefined : soundBlocks(content);
   if (content !== undefined && (!sound || sound.blocks.length === 0)) return undefined;
@@ -80,14 +81,14 @@ function versionOf(value: unknown): Version | undefined {
 }
 
 function additionOf(value: unknown): Addition | undefined {
-  if (!isObject(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const { after } = value;
   const { message } = soundMessage(value.message);
   return message && (typeof after === 'string' || after === null) ? { after, message } : undefined;
 }
 
 function learntOf(value: unknown): Learnt | undefined {
-  if (!isObject(value) || !isSize(value.factor) || value.factor === 0) return undefined;
+  if (!isRecord(value) || !isSize(value.factor) || value.factor === 0) return undefined;
   const { factor, usage, anchor } = value;
   return {
     factor,
@@ -103,10 +104,10 @@ const usageFields = [
   'cache_creation_input_tokens',
 ] satisfies readonly (keyof Usage)[];
 const isUsage = (value: unknown): value is Usage =>
-  isObject(value) && usageFields.every((field) => isSize(value[field]));
+  isRecord(value) && usageFields.every((field) => isSize(value[field]));
 
 const isAnchor = (value: unknown): value is NonNullable<Learnt['anchor']> =>
-  isObject(value) &&
+  isRecord(value) &&
   typeof value.uuid === 'string' &&
   isSize(value.count) &&
   isSize(value.tokens) &&
@@ -115,7 +116,7 @@ const isAnchor = (value: unknown): value is NonNullable<Learnt['anchor']> =>
   typeof value.isCached === 'boolean';
 
 function sentOf(value: unknown): Sent | undefined {
-  if (!isObject(value) || typeof value.uuid !== 'string' || !isSize(value.count)) return undefined;
+  if (!isRecord(value) || typeof value.uuid !== 'string' || !isSize(value.count)) return undefined;
   const { uuid, count, anchorCount } = value;
   return { uuid, count, ...(isSize(anchorCount) ? { anchorCount } : {}) };
 }

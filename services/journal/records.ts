@@ -3,9 +3,10 @@
  * Code transcripts read, a tree by `uuid` and `parentUuid`; everything else has a `type` of its own
  * that viewers pass over.
  */
+import { isRecord } from '../is-record.ts';
 import type { ContentBlock, LogMessage, Origin } from '../messages.ts';
 import type { Usage } from '../model/types.ts';
-import { isObject, soundBlocks } from './sound-blocks.ts';
+import { soundBlocks } from './sound-blocks.ts';
 import type { JournalRecord } from './store.ts';
 
 /** Of our own lines. A reader refuses what is newer than itself. */
@@ -69,8 +70,8 @@ const nothing: LineReading = { messages: [], isDamaged: false, damagedBlocks: 0 
 export function readMessages(line: JournalRecord): LineReading {
   const { type, uuid, message } = line;
   if ((type !== 'user' && type !== 'assistant') || line.isApiErrorMessage === true) return nothing;
-  const sound = isObject(message) ? soundBlocks(message.content) : undefined;
-  if (!sound || !isObject(message) || typeof uuid !== 'string') {
+  const sound = isRecord(message) ? soundBlocks(message.content) : undefined;
+  if (!sound || !isRecord(message) || typeof uuid !== 'string') {
     return { ...nothing, isDamaged: true };
   }
   const { blocks, damaged } = sound;
@@ -100,7 +101,7 @@ function messagesWith(
     ...(line.isMeta === true ? { isMeta: true } : {}),
     ...(line.toolUseResult === undefined ? {} : { toolUseResult: line.toolUseResult }),
     ...(typeof line.parentToolUseId === 'string' ? { parentToolUseId: line.parentToolUseId } : {}),
-    ...(isObject(line.unreadable)
+    ...(isRecord(line.unreadable)
       ? { unreadable: line.unreadable as unknown as NonNullable<LogMessage['unreadable']> }
       : {}),
   } as const;

@@ -6,6 +6,7 @@ import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { LONGEST_MS } from '../../machines/limits.ts';
+import { recordOf } from '../is-record.ts';
 import { type Elicitation, type ElicitationRequest, elicitationCapability } from './elicitation.ts';
 import type { ListedTool } from './external-tool.ts';
 import { grantedAt } from './renewal.ts';
@@ -241,5 +242,3 @@ interface Progress {
 }
 
 const isListedTool = (value: Json): value is Json & ListedTool => typeof value.name === 'string';
-const recordOf = (value: unknown): Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Json) : {};

@@ -3,6 +3,8 @@
  * through a function, for example the `mcp_message` of the control protocol.
  */
 import { Deadline } from '../deadline.ts';
+import { recordOf } from '../is-record.ts';
+import { messageOf } from '../message-of.ts';
 import type { Tool } from '../tools/tool.ts';
 import { Elicitation, type ElicitationRequest, elicitationCapability } from './elicitation.ts';
 import { type CallServer, externalTools, type ListedTool } from './external-tool.ts';
@@ -225,6 +227,3 @@ function resultOf(response: JsonRpcMessage): unknown {
 
 const isListedTool = (value: unknown): value is ListedTool =>
   typeof recordOf(value).name === 'string';
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {};
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,5 @@
 /** Resources of servers, as two tools that are there when a server has some. */
+import { messageOf } from '../message-of.ts';
 import { RESULT_CHARS_MAX } from '../tools/define-tool.ts';
 import type { Tool, ToolContext, ToolInput, ToolOutput } from '../tools/tool.ts';
 import { outputOf } from './result.ts';
@@ -120,7 +121,7 @@ async function listed(
       ...(more > 0 ? [`(${more} more)`] : []),
     ].join('\n');
   } catch (error) {
-    return `${name}: failed, ${error instanceof Error ? error.message : String(error)}`;
+    return `${name}: failed, ${messageOf(error)}`;
   }
 }
 

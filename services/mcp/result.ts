@@ -1,7 +1,9 @@
 /** What a server answers to `tools/call`, as the output of a tool. */
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isRecord } from '../is-record.ts';
 import { makeFolder } from '../make-folder.ts';
+import { messageOf } from '../message-of.ts';
 import type { ToolResultContent } from '../messages.ts';
 import { clipEnd } from '../tools/process/clip.ts';
 import { amount } from '../tools/text/amounts.ts';
@@ -21,9 +23,6 @@ const PREVIEW_CHARS = 2_000;
 /** Written at a time, so that no second copy of a huge text is made. */
 const SLICE_CHARS = 1 << 20;
 
-type Json = Readonly<Record<string, unknown>>;
-const isRecord = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /**
@@ -118,7 +117,7 @@ async function fitting(
   } catch (error) {
     const left = whole.length - begin.length;
     return text(
-      `${begin}\n(${amount(left)} more characters were left out, they could not be saved: ${wordsOf(error)})`,
+      `${begin}\n(${amount(left)} more characters were left out, they could not be saved: ${messageOf(error)})`,
     );
   }
 }
@@ -145,8 +144,6 @@ function pathFor({ context, index }: Place, extension: string): string {
   return join(context.resultsFolder, `${id}-${index}.${extension}`);
 }
 
-const wordsOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
 type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
 
 /** By its first bytes: what a server says is often wrong, and the API refuses a wrong type. */
@@ -172,6 +169,6 @@ async function binary(data: string, mimeType: string, place: Place): Promise<Too
     await writeFile(path, bytes, { mode: 0o600 });
     return text(`(${what}: saved as ${path})`);
   } catch (error) {
-    return text(`(${what}: left out, it could not be saved: ${wordsOf(error)})`);
+    return text(`(${what}: left out, it could not be saved: ${messageOf(error)})`);
   }
 }

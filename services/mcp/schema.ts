@@ -3,6 +3,7 @@
  * API refuse every request of the session, and dropping all tools of its server would be as bad.
  * The server still validates against its own schema, so this one may be wider, never narrower.
  */
+import { isRecord, recordOf } from '../is-record.ts';
 import type { InputSchema } from '../tools/tool.ts';
 
 export type AcceptedSchema =
@@ -19,9 +20,6 @@ const REFERENCES_MAX = 10;
 const BRANCHES_MAX = 500;
 
 type Json = Readonly<Record<string, unknown>>;
-const isRecord = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
-const recordOf = (value: unknown): Json => (isRecord(value) ? value : {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const namesOf = (value: unknown): readonly string[] =>
   listOf(value).filter((name) => typeof name === 'string');

@@ -1,4 +1,5 @@
 /** How a server is reached, as `.mcp.json`, `--mcp-config` and the option `mcpServers` say it. */
+import { isRecord } from '../is-record.ts';
 
 /** A program of its own that speaks over stdin and stdout. */
 export interface StdioServer {
@@ -99,8 +100,6 @@ function http(value: Json, variables: Variables): ReadServerConfig {
 }
 
 type Json = Readonly<Record<string, unknown>>;
-const isRecord = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every(isText);

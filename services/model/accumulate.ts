@@ -9,10 +9,11 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { StopReason } from '../../machines/state.ts';
 import { CACHED_MICROCOMPACT } from '../features.ts';
+import { isRecord } from '../is-record.ts';
 import type { ContentBlock, LogMessage, ToolUseBlock, Unreadable } from '../messages.ts';
 import { deepWellFormed, isWellFormed, wellFormed } from '../well-formed.ts';
 import { type AppliedEdit, readAppliedEdit } from './context-editing.ts';
-import { isRecord, readToolInput } from './tool-input.ts';
+import { readToolInput } from './tool-input.ts';
 import type { ModelEvent, Usage } from './types.ts';
 import { readUsage } from './usage.ts';
 

@@ -31,9 +31,9 @@
  * | 400 "Could not process image" / "A maximum of 100 PDF pages may be provided"           | bad_image
  */
 import type { Failure, FailureClass } from '../../machines/state.ts';
+import { isRecord } from '../is-record.ts';
 import { forbidsRetry, type HeadersLike, jitter, retryAfterMs } from './backoff.ts';
 import { errorLine } from './error-line.ts';
-import { isRecord } from './tool-input.ts';
 
 /** Below this an answer is not worth asking for: the prompt has to become shorter instead. */
 const FITTING_TOKENS_MIN = 1_024;

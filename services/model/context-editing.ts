@@ -4,7 +4,7 @@
  */
 import type { BetaContextManagementConfig } from '@anthropic-ai/sdk/resources/beta/messages/messages';
 import type { Failure, FailureClass } from '../../machines/state.ts';
-import { isRecord } from './tool-input.ts';
+import { isRecord } from '../is-record.ts';
 
 /** Asked for by a header; without it the API knows no such field. */
 export const CONTEXT_EDITING_BETA = 'context-management-2025-06-27';

@@ -10,6 +10,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { QuerySource } from '../../machines/state.ts';
 import { CACHED_MICROCOMPACT } from '../features.ts';
+import { isRecord } from '../is-record.ts';
 import type { ContentBlock, LogMessage, ToolResultBlock } from '../messages.ts';
 import type { Tool } from '../tools/tool.ts';
 import { deepWellFormed, isWellFormed, wellFormed } from '../well-formed.ts';
@@ -17,7 +18,6 @@ import { type OpenMessage, setBreakpoints } from './cache-breakpoints.ts';
 import { CONTEXT_EDITING_BETA, contextManagement } from './context-editing.ts';
 import { isThinking, mayThinkWith } from './strip-signatures.ts';
 import { thinkingParam } from './thinking-param.ts';
-import { isRecord } from './tool-input.ts';
 import type { ModelRequest } from './types.ts';
 
 /** What a request is for, told to gateways and test servers. */

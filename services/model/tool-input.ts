@@ -2,6 +2,8 @@
  * What a model sent as the input of a call. Strict: the SDK repairs a cut input silently, so that
  * a cut Edit or Bash looks whole; here a call is either exactly what the model sent or not run.
  */
+import { isRecord } from '../is-record.ts';
+import { jsonFault } from '../json-fault.ts';
 import type { ToolInput } from '../tools/tool.ts';
 import { deepWellFormed } from '../well-formed.ts';
 
@@ -21,15 +23,11 @@ export function readToolInput(json: string): ReadInput {
     if (isRecord(value)) return { ok: true, input: deepWellFormed(value) };
     return { ok: false, detail: `the input is ${nameOf(value)}, not a JSON object` };
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    const detail = deepWellFormed(text.replaceAll(/\s+/g, ' ').slice(0, DETAIL_CHARS_MAX));
-    return { ok: false, detail: `the input is no valid JSON: ${detail}` };
+    const fault = deepWellFormed(jsonFault(error).slice(0, DETAIL_CHARS_MAX));
+    const isValid = error instanceof RangeError;
+    return { ok: false, detail: `the input is ${isValid ? '' : 'no valid JSON: '}${fault}` };
   }
 }
-
-/** Whether a value is a plain JSON object. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function nameOf(value: unknown): string {
   if (value === null) return 'null';

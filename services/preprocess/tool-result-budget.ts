@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../make-folder.ts';
 import type { MessageLog } from '../message-log.ts';
+import { messageOf } from '../message-of.ts';
 import type { LogMessage, ToolResultBlock } from '../messages.ts';
 import { RESULT_CHARS_MAX } from '../tools/define-tool.ts';
 import { charsLeftOut } from '../tools/executor/presentable.ts';
@@ -93,7 +94,7 @@ const save = async (folder: string, toolUseId: string, text: string) => {
     await writeFile(path, text, { mode: 0o600 });
     return { path, problem: '' };
   } catch (error) {
-    return { path: undefined, problem: error instanceof Error ? error.message : String(error) };
+    return { path: undefined, problem: messageOf(error) };
   }
 };
 

@@ -1,8 +1,9 @@
 /** What the host keeps on its side of the pipe, as callbacks: permission, hooks, tools. */
 import type { HookOutput } from '../../services/hooks/types.ts';
+import { isRecord } from '../../services/is-record.ts';
 import type { InProcessMcpOptions, JsonRpcMessage } from '../../services/mcp/in-process.ts';
 import type { CanUseTool } from '../../services/permissions/types.ts';
-import { type ControlChannel, ControlError, type Fields, isFields } from './control.ts';
+import { type ControlChannel, ControlError, type Fields } from './control.ts';
 import type { CallHook, ServerManifest } from './initialize.ts';
 
 /**
@@ -31,7 +32,7 @@ function permissionAnswer(answer: Fields): Awaited<ReturnType<CanUseTool>> {
   if (behavior === 'allow') {
     return {
       behavior,
-      ...(isFields(updatedInput) && { updatedInput }),
+      ...(isRecord(updatedInput) && { updatedInput }),
       ...(Array.isArray(updatedPermissions) && { updatedPermissions }),
     };
   }

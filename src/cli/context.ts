@@ -1,4 +1,5 @@
 /** What the run modes of the CLI get from the process. */
+import { messageOf } from '../../services/message-of.ts';
 import type { QueryEngine } from '../query-engine.ts';
 import type { LineWriter } from './stdout.ts';
 
@@ -33,6 +34,6 @@ export async function closeEngine(engine: QueryEngine, { warn }: CliContext): Pr
   try {
     await engine.close();
   } catch (error) {
-    warn(`the session did not end cleanly: ${error instanceof Error ? error.message : error}`);
+    warn(`the session did not end cleanly: ${messageOf(error)}`);
   }
 }

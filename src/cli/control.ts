@@ -29,6 +29,8 @@
  *   of the iterator.
  */
 import { randomUUID } from 'node:crypto';
+import { isRecord } from '../../services/is-record.ts';
+import { messageOf } from '../../services/message-of.ts';
 
 /** A message of the host or to it; fields are checked where they are read. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -42,11 +44,6 @@ export type ControlHandler = (body: ControlBody, signal: AbortSignal) => Promise
 export class ControlError extends Error {
   override readonly name = 'ControlError';
 }
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 interface Pending {
   readonly resolve: (response: Fields) => void;
@@ -132,7 +129,7 @@ export class ControlChannel {
   }
 
   #onResponse(response: unknown): void {
-    if (!isFields(response) || typeof response.request_id !== 'string') {
+    if (!isRecord(response) || typeof response.request_id !== 'string') {
       this.#parts.warn('a control_response without request_id was ignored');
       return;
     }
@@ -141,7 +138,7 @@ export class ControlChannel {
     if (!pending) return;
     if (response.subtype === 'success') {
       const answer = response.response;
-      pending.resolve(isFields(answer) ? answer : {});
+      pending.resolve(isRecord(answer) ? answer : {});
     } else
       pending.reject(new ControlError(String(response.error ?? 'the host answered with an error')));
   }
@@ -152,9 +149,9 @@ export class ControlChannel {
       this.#parts.warn('a control_request without request_id was ignored');
       return;
     }
-    const subtype = isFields(body) ? body.subtype : undefined;
+    const subtype = isRecord(body) ? body.subtype : undefined;
     const handler = typeof subtype === 'string' ? this.#handlerOf(subtype) : undefined;
-    if (!isFields(body) || !handler) {
+    if (!isRecord(body) || !handler) {
       const error = `Unsupported control request subtype: ${String(subtype)}`;
       this.#refuse(requestId, error, 'unsupported_request');
       return;

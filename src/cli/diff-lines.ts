@@ -1,8 +1,8 @@
 /** What an edit changed, as lines for a person. */
 import type pc from 'picocolors';
+import { isRecord } from '../../services/is-record.ts';
 import type { Hunk } from '../../services/tools/files/patch.ts';
 import { clipCells } from './cells.ts';
-import { isFields } from './control.ts';
 import { printable } from './printable.ts';
 
 /** More is read in the file; the number of lines that are left out is said. */
@@ -12,12 +12,12 @@ type Colors = ReturnType<typeof pc.createColors>;
 
 /** Hunks in `tool_use_result.structuredPatch`, as far as they are well-formed. */
 export function hunksOf(toolUseResult: unknown): readonly Hunk[] {
-  if (!isFields(toolUseResult) || !Array.isArray(toolUseResult.structuredPatch)) return [];
+  if (!isRecord(toolUseResult) || !Array.isArray(toolUseResult.structuredPatch)) return [];
   return (toolUseResult.structuredPatch as readonly unknown[]).filter(isHunk);
 }
 
 const isHunk = (value: unknown): value is Hunk =>
-  isFields(value) &&
+  isRecord(value) &&
   typeof value.newStart === 'number' &&
   Array.isArray(value.lines) &&
   value.lines.every((line) => typeof line === 'string');

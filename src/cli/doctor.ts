@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { readHookSettings } from '../../services/hooks/settings.ts';
+import { messageOf } from '../../services/message-of.ts';
 import { loadShellParser } from '../../services/permissions/shell/parser.ts';
 import { sandboxState } from '../../services/sandbox/sandbox.ts';
 import { ripgrepsIn } from '../../services/tools/files/ripgrep.ts';
@@ -113,11 +114,12 @@ async function examineSettings(cwd: string, home: string) {
       const { errors } = readHookSettings({ ...one, hooks: one.settings.hooks });
       const rules = `${allow.length} allow, ${deny.length} deny, ${ask.length} ask`;
       findings.push(good(what, `${file}: ${rules}`));
+      findings.push(...one.warnings.map((warning) => note(what, warning)));
       for (const { path, message, remedy } of errors) {
         findings.push(bad(what, `${file}: ${path} ${message}: ${remedy}`));
       }
     } catch (error) {
-      findings.push(bad(what, error instanceof Error ? error.message : String(error)));
+      findings.push(bad(what, messageOf(error)));
     }
   };
   const files = settingsFiles({ cwd, home });
@@ -149,7 +151,7 @@ function trust(cwd: string, home: string): Finding {
         return note('trust', `this folder is not trusted: only what it forbids counts${would}`);
     }
   } catch (error) {
-    return bad('trust', error instanceof Error ? error.message : String(error));
+    return bad('trust', messageOf(error));
   }
 }
 

@@ -2,7 +2,6 @@
  * The executable as other programs drive it: JSON lines in, JSON lines out, one session, one turn
  * after the other. `control.ts` says what those programs really send.
  */
-
 import { randomUUID } from 'node:crypto';
 import { isRecord } from '../../services/is-record.ts';
 import type { Options } from '../options.ts';

@@ -1,8 +1,8 @@
 /** `--mcp-config`: servers of tools, as JSON or as a file. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isRecord } from '../../services/is-record.ts';
 import { UsageError } from '../usage-error.ts';
-import { isFields } from './control.ts';
 
 /**
  * Merges all `--mcp-config` values; a later one wins. `{"mcpServers": {…}}` and the bare map are
@@ -24,8 +24,8 @@ export async function readMcpConfig(
     } catch (error) {
       throw new UsageError(`--mcp-config: ${where} is no JSON (${(error as Error).message})`);
     }
-    const found = isFields(parsed) && isFields(parsed.mcpServers) ? parsed.mcpServers : parsed;
-    if (!isFields(found))
+    const found = isRecord(parsed) && isRecord(parsed.mcpServers) ? parsed.mcpServers : parsed;
+    if (!isRecord(found))
       throw new UsageError(`--mcp-config: ${where} holds no "mcpServers" object`);
     Object.assign(servers, found);
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type FileHandle, open, readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { messageOf } from '../../services/message-of.ts';
 import { recordsIn } from '../testing/json.ts';
 import { parseScriptText, type ScriptProblem, scriptJsonSchema } from '../testing/parse-script.ts';
 import type { ReceivedRequest } from '../testing/received-request.ts';
@@ -98,7 +99,7 @@ function parseInvocation(argv: readonly string[]): Invocation {
   try {
     parsed = parseFlags(argv);
   } catch (error) {
-    return { kind: 'wrong', message: error instanceof Error ? error.message : String(error) };
+    return { kind: 'wrong', message: messageOf(error) };
   }
   const { values, positionals } = parsed;
   if (values.help) return { kind: 'help' };
@@ -138,7 +139,7 @@ async function readScript(path: string, { stderr }: MockServerIo): Promise<Scrip
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    stderr.write(`${path}: ${error instanceof Error ? error.message : String(error)}\n`);
+    stderr.write(`${path}: ${messageOf(error)}\n`);
     return undefined;
   }
   const parsed = await parseScriptText(text);
@@ -155,9 +156,7 @@ async function serve(script: Script, given: Arguments, io: MockServerIo): Promis
   try {
     recorder = given.record === undefined ? undefined : await Recorder.open(given.record, io);
   } catch (error) {
-    io.stderr.write(
-      `--record ${given.record}: ${error instanceof Error ? error.message : error}\n`,
-    );
+    io.stderr.write(`--record ${given.record}: ${messageOf(error)}\n`);
     return exitCodes.failed;
   }
   const arrived = new Map<number, ReceivedRequest>();
@@ -184,7 +183,7 @@ async function serve(script: Script, given: Arguments, io: MockServerIo): Promis
     io.stderr.write(`${summaryLine(server)}\n`);
     return exitCodes.good;
   } catch (error) {
-    io.stderr.write(`port ${given.port}: ${error instanceof Error ? error.message : error}\n`);
+    io.stderr.write(`port ${given.port}: ${messageOf(error)}\n`);
     return exitCodes.failed;
   } finally {
     await server.close();

@@ -1,9 +1,10 @@
 /** Prompts on their way from the host to a turn. */
 import { randomUUID } from 'node:crypto';
+import { isRecord } from '../../services/is-record.ts';
 import type { ContentBlock } from '../../services/messages.ts';
 import type { Prompt } from '../config.ts';
 import type { Priority } from '../prompt-queue.ts';
-import { type Fields, isFields } from './control.ts';
+import type { Fields } from './control.ts';
 
 export interface HostPrompt {
   readonly prompt: Prompt;
@@ -24,7 +25,7 @@ const blockTypes = ['text', 'image', 'document', 'search_result', 'tool_result']
 
 /** Reads a `user` line. Each has a result, also one that is no prompt. */
 export function promptOf(message: Fields): HostPrompt {
-  const body = isFields(message.message) ? message.message : {};
+  const body = isRecord(message.message) ? message.message : {};
   const fault = faultOf(body);
   return {
     prompt: fault === undefined ? (body.content as Prompt) : '',
@@ -45,11 +46,11 @@ function faultOf({ role, content }: Fields): string | undefined {
     return 'a user message has no content: give a text or an array of blocks';
   }
   const odd = content.findIndex(
-    (block) => !isFields(block) || !blockTypes.includes(String(block.type)),
+    (block) => !isRecord(block) || !blockTypes.includes(String(block.type)),
   );
   if (odd < 0) return undefined;
   const block: unknown = content[odd];
-  const type = isFields(block) ? JSON.stringify(block.type) : 'none';
+  const type = isRecord(block) ? JSON.stringify(block.type) : 'none';
   return `content[${odd}] of a user message has the type ${type}: ${blockTypes.join(', ')} exist`;
 }
 

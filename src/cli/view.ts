@@ -4,9 +4,9 @@
  */
 import pc from 'picocolors';
 import { continueReasons, terminalReasons } from '../../machines/reasons.ts';
+import { isRecord } from '../../services/is-record.ts';
 import type { SDKMessage } from '../wire.ts';
 import { clipCells } from './cells.ts';
-import { isFields } from './control.ts';
 import { diffLines, hunksOf } from './diff-lines.ts';
 import { printable } from './printable.ts';
 
@@ -120,8 +120,8 @@ function showDelta(
   state: ViewState,
   message: Extract<SDKMessage, { type: 'stream_event' }>,
 ): readonly [ViewState, string] {
-  const event = isFields(message.event) ? message.event : {};
-  const delta = isFields(event.delta) ? event.delta : {};
+  const event = isRecord(message.event) ? message.event : {};
+  const delta = isRecord(event.delta) ? event.delta : {};
   const text = delta.type === 'text_delta' ? printable(String(delta.text ?? '')) : '';
   if (text === '' || message.parent_tool_use_id !== null) return [state, ''];
   const uuid = message.message_uuid;
@@ -188,7 +188,7 @@ function showAssistant(
 
 /** The input's own words for what it is about. */
 function gistOf(input: unknown, cellsMax: number): string {
-  if (!isFields(input)) return '';
+  if (!isRecord(input)) return '';
   const known = ['command', 'file_path', 'pattern', 'url', 'description', 'query', 'path'];
   const named = known.find((key) => typeof input[key] === 'string');
   return oneLine(named === undefined ? JSON.stringify(input) : String(input[named]), cellsMax);
@@ -267,7 +267,7 @@ function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content
-    .map((part) => (isFields(part) && typeof part.text === 'string' ? part.text : '[no text]'))
+    .map((part) => (isRecord(part) && typeof part.text === 'string' ? part.text : '[no text]'))
     .join('\n');
 }
 

@@ -3,7 +3,6 @@
  * without any service and without time, and takes the same steps over the same edges for the same
  * reasons. Where the lines do not fit the chart of today, the run says so and does not guess.
  */
-
 import type { QueryOutput } from '../../machines/events.ts';
 import type { QueryInput } from '../../machines/state.ts';
 import { isRecord } from '../../services/is-record.ts';

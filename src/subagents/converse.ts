@@ -4,6 +4,7 @@ import type { QueryInput, QueryResult } from '../../machines/state.ts';
 import { AGENT_TURNS_MAX, type AgentDefinition } from '../../services/agents/agent-definition.ts';
 import type { AgentRunner, AgentTask } from '../../services/agents/agent-runner.ts';
 import { emptyHistory } from '../../services/message-log.ts';
+import { messageOf } from '../../services/message-of.ts';
 import { snapshotQueryConfig } from '../config.ts';
 import { productionDeps } from '../deps.ts';
 import { modelNamed } from '../model-access.ts';
@@ -43,7 +44,7 @@ export async function workOf(work: Work, around: Surroundings): Promise<AgentEnd
   try {
     return await converse(work, around);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const answer = `The agent could not work: ${why}`;
     return { status: 'failed', answer, modelCalls: 0, interrupts: false };
   }

@@ -3,7 +3,8 @@
  * tool calls are left out before the model reads it, and the answer says how much that was. The
  * client goes on sending everything. One strategy: `clear_tool_uses_20250919`.
  */
-import { isObject, type JsonObject, recordsIn } from './json.ts';
+import { isRecord } from '../../services/is-record.ts';
+import { type JsonObject, recordsIn } from './json.ts';
 import { blocksOf, type RequestBody } from './received-request.ts';
 import { tokensOfBlock, tokensOfRequest } from './tokens.ts';
 
@@ -31,7 +32,7 @@ export interface EditedRequest {
 
 /** Applies the edits that a request asks for. Pure: the body that came stays as it is. */
 export function editContext(body: RequestBody): EditedRequest {
-  if (!isObject(body.context_management)) return { body, applied: undefined };
+  if (!isRecord(body.context_management)) return { body, applied: undefined };
   const wanted = recordsIn(body.context_management.edits);
   const edit = wanted.find(({ type }) => type === CLEAR_TOOL_USES);
   const cleared = edit ? clearedBy(edit, body) : new Map<string, number>();
@@ -53,7 +54,7 @@ export function editContext(body: RequestBody): EditedRequest {
 }
 
 const numberIn = (field: unknown, otherwise: number): number =>
-  isObject(field) && typeof field.value === 'number' ? field.value : otherwise;
+  isRecord(field) && typeof field.value === 'number' ? field.value : otherwise;
 
 /** Tokens that go, by the id of the call; nothing where it is not worth it. */
 function clearedBy(edit: JsonObject, body: RequestBody): ReadonlyMap<string, number> {
@@ -61,7 +62,7 @@ function clearedBy(edit: JsonObject, body: RequestBody): ReadonlyMap<string, num
   const blocks = recordsIn(body.messages).flatMap(({ content }) => blocksOf(content));
   const excluded = new Set(Array.isArray(edit.exclude_tools) ? edit.exclude_tools : []);
   const calls = blocks.filter(({ type, name }) => type === 'tool_use' && !excluded.has(name));
-  const byUses = isObject(edit.trigger) && edit.trigger.type === 'tool_uses';
+  const byUses = isRecord(edit.trigger) && edit.trigger.type === 'tool_uses';
   const size = byUses ? calls.length : tokensOfRequest(body);
   if (size <= numberIn(edit.trigger, TRIGGER_TOKENS)) return nothing;
   const kept = numberIn(edit.keep, USES_KEPT);

@@ -1,6 +1,7 @@
 /** Scripts from JSON: checked, with words for each mistake that say where and what to do. */
 import type { z } from 'zod';
-import { isObject } from './json.ts';
+import { isRecord } from '../../services/is-record.ts';
+import { messageOf } from '../../services/message-of.ts';
 import { planMessage } from './plan-message.ts';
 import type { Script, Step } from './script.ts';
 
@@ -56,7 +57,7 @@ export async function parseScriptText(text: string): Promise<ParsedScript> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const remedy = `make it JSON${placeInText(text, message)}: no comments, no trailing commas`;
     return { ok: false, problems: [{ path: '$', message, remedy }] };
   }
@@ -159,9 +160,9 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 /** Every field that a script can have, anywhere. */
 function fieldNames(schema: unknown, names = new Set<string>()): Set<string> {
   if (Array.isArray(schema)) for (const part of schema) fieldNames(part, names);
-  if (!isObject(schema)) return names;
+  if (!isRecord(schema)) return names;
   for (const [key, part] of Object.entries(schema)) {
-    if (key === 'properties' && isObject(part))
+    if (key === 'properties' && isRecord(part))
       for (const name of Object.keys(part)) names.add(name);
     fieldNames(part, names);
   }

@@ -8,7 +8,8 @@
  * calls) is longer than that: without a second breakpoint the whole conversation is paid again.
  */
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject, recordsIn } from './json.ts';
+import { isRecord } from '../../services/is-record.ts';
+import { type JsonObject, recordsIn } from './json.ts';
 import { blocksOf, type RequestBody } from './received-request.ts';
 import { tokensOfBlock, tokensOfTool } from './tokens.ts';
 
@@ -80,7 +81,7 @@ interface Ledger {
 
 const ttlOf = (block: JsonObject): number | undefined => {
   const mark = block.cache_control;
-  if (!isObject(mark)) return undefined;
+  if (!isRecord(mark)) return undefined;
   return mark.ttl === '1h' ? ONE_HOUR_MS : FIVE_MINUTES_MS;
 };
 

@@ -1,5 +1,6 @@
 /** A request as the server got it, and questions that scripts and tests ask about it. */
-import { isObject, type JsonObject, recordsIn } from './json.ts';
+import { isRecord } from '../../services/is-record.ts';
+import { type JsonObject, recordsIn } from './json.ts';
 import type { Purpose } from './script.ts';
 
 /** Body of a request. Not validated: with `strict: false` anything may stand in it. */
@@ -106,4 +107,4 @@ export function toolNames(request: Pick<ReceivedRequest, 'body'>): string[] {
 }
 
 /** A body is an object; anything else that is JSON is not a request. */
-export const isRequestBody = (value: unknown): value is RequestBody => isObject(value);
+export const isRequestBody = (value: unknown): value is RequestBody => isRecord(value);

@@ -6,8 +6,8 @@ import type { AnyEventObject } from 'xstate';
 import type { QueryEvent, QueryOutput } from '../../machines/events.ts';
 import type { TerminalReason } from '../../machines/reasons.ts';
 import type { QueryInput, QueryState } from '../../machines/state.ts';
+import { isRecord } from '../../services/is-record.ts';
 import { silentChart } from '../silent-chart.ts';
-import { isObject } from './json.ts';
 
 /** One query of a session: what it began with, and all that its chart heard. */
 export interface RecordedQuery {
@@ -44,7 +44,7 @@ export function recordedQueries(transcript: string): readonly RecordedQuery[] {
 function lineOf(line: string): Readonly<Record<string, unknown>> {
   try {
     const record: unknown = JSON.parse(line);
-    return isObject(record) ? record : {};
+    return isRecord(record) ? record : {};
   } catch {
     return {};
   }

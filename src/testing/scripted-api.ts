@@ -1,4 +1,5 @@
 /** A Messages API that answers from a script and refuses what the real one would. */
+import { messageOf } from '../../services/message-of.ts';
 import { ReplyChooser } from './choose-reply.ts';
 import { editContext } from './context-editing.ts';
 import {
@@ -185,7 +186,7 @@ export class ScriptedApi implements ApiRecord {
       else await this.#route(incoming, incoming.body, exchange);
     } catch (error) {
       if (exchange.signal.aborted) return;
-      this.#scriptError(exchange, error instanceof Error ? error.message : String(error));
+      this.#scriptError(exchange, messageOf(error));
     }
   }
 

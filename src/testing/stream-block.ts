@@ -1,5 +1,6 @@
 /** One scripted block as the events that stream it, and as the client has it in the end. */
-import { isObject, type JsonObject } from './json.ts';
+import { isRecord } from '../../services/is-record.ts';
+import type { JsonObject } from './json.ts';
 import type { RawBlock, ScriptedBlock } from './script.ts';
 
 export interface StreamedBlock {
@@ -99,7 +100,7 @@ function wholeOfRaw({ start, deltas = [] }: RawBlock): JsonObject {
 function parsedOr(json: string, otherwise: unknown): unknown {
   try {
     const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : otherwise;
+    return isRecord(value) ? value : otherwise;
   } catch {
     return otherwise; // a raw block may be broken on purpose
   }

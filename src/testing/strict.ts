@@ -2,9 +2,10 @@
  * What the Messages API refuses, one small function per rule. The scripted server applies them to
  * every request; `checkRequest` is for tests of anything that makes requests.
  */
+import { isRecord } from '../../services/is-record.ts';
 import { CONTEXT_EDITING_BETA, editContext } from './context-editing.ts';
 import { imageFacts } from './image-facts.ts';
-import { isObject, type JsonObject, recordsIn } from './json.ts';
+import { type JsonObject, recordsIn } from './json.ts';
 import { pdfPages } from './pdf-pages.ts';
 import { blocksOf, type RequestBody } from './received-request.ts';
 import type { SentMemory } from './sent-memory.ts';
@@ -174,7 +175,7 @@ function* soundCalls({ messages }: RequestView): Iterable<Finding> {
     }
     if (seen.has(id)) yield { path, message: `id ${String(id)} is not unique` };
     seen.add(id);
-    if (!isObject(block.input)) yield { path, message: 'input is not an object' };
+    if (!isRecord(block.input)) yield { path, message: 'input is not an object' };
   }
 }
 
@@ -254,7 +255,7 @@ function* thinkingUnchanged(request: RequestView, context: StrictContext): Itera
 
 /** Only while thinking is on, and only in the newest message with calls. */
 function* thinkingKept({ body, messages }: RequestView, memory: SentMemory): Iterable<Finding> {
-  const mode = isObject(body.thinking) ? body.thinking.type : undefined;
+  const mode = isRecord(body.thinking) ? body.thinking.type : undefined;
   if (mode !== 'enabled' && mode !== 'adaptive') return;
   const newest = messages.findLast(
     ({ role, blocks }) => role === 'assistant' && blocks.some(isToolUse),
@@ -271,10 +272,10 @@ const CACHE_MARKS_MAX = 4;
 
 function* cacheMarks(request: RequestView): Iterable<Finding> {
   const marked = [...request.tools, ...request.system, ...allBlocks(request)].filter(({ block }) =>
-    isObject(block.cache_control),
+    isRecord(block.cache_control),
   );
   // A mark on the request itself stands for one on its last block.
-  const count = marked.length + (isObject(request.body.cache_control) ? 1 : 0);
+  const count = marked.length + (isRecord(request.body.cache_control) ? 1 : 0);
   if (count > CACHE_MARKS_MAX) yield { path: '', message: `${count} cache_control fields` };
   for (const { path } of marked.filter(isThinking)) {
     yield { path, message: 'cache_control on a thinking block' };
@@ -315,7 +316,7 @@ function* soundTools({ tools }: RequestView): Iterable<Finding> {
     seen.add(name);
     // Tools of the API itself have a type and no schema.
     if (tool.type !== undefined && tool.type !== 'custom') continue;
-    const schema = isObject(tool.input_schema) ? tool.input_schema : {};
+    const schema = isRecord(tool.input_schema) ? tool.input_schema : {};
     if (schema.type !== 'object') yield { path, message: "input_schema.type is not 'object'" };
     for (const word of COMBINATIONS.filter((combination) => combination in schema)) {
       yield { path, message: `input_schema has ${word} at its top` };
@@ -333,7 +334,7 @@ function* soundImages(request: RequestView, context: StrictContext): Iterable<Fi
   const max = context.imagesMax ?? IMAGES_MAX;
   if (images.length > max) yield { path: '', message: `${images.length} images, ${max} may be` };
   for (const { block, path } of images) {
-    const source = isObject(block.source) ? block.source : {};
+    const source = isRecord(block.source) ? block.source : {};
     if (source.type !== 'base64') continue;
     const data = String(source.data ?? '');
     if (data.length > IMAGE_CHARS_MAX) {
@@ -359,7 +360,7 @@ const PDF_PAGES_MAX = 100;
 function* pdfLength(request: RequestView): Iterable<Finding> {
   let pages = 0;
   for (const placed of allBlocks(request).filter((block) => typeOf(block) === 'document')) {
-    const source = isObject(placed.block.source) ? placed.block.source : {};
+    const source = isRecord(placed.block.source) ? placed.block.source : {};
     if (source.type !== 'base64' || source.media_type !== 'application/pdf') continue;
     pages += pdfPages(Buffer.from(String(source.data ?? ''), 'base64'));
   }
@@ -394,7 +395,7 @@ function* knownFields({ body }: RequestView, { betas }: StrictContext): Iterable
   if (body.context_management !== undefined && betas?.includes(CONTEXT_EDITING_BETA) === false) {
     yield { path: 'context_management', message: 'Extra inputs are not permitted' };
   }
-  if (!isObject(thinking) || thinking.type !== 'enabled') return;
+  if (!isRecord(thinking) || thinking.type !== 'enabled') return;
   const budget = Number(thinking.budget_tokens);
   const path = 'thinking.budget_tokens';
   if (!(budget >= THINKING_TOKENS_MIN)) {

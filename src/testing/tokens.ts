@@ -3,7 +3,8 @@
  * flat price for media. One count for everything (window, usage, cache, count_tokens), so that the
  * numbers of a script agree with each other and can be worked out by hand.
  */
-import { isObject, type JsonObject, recordsIn } from './json.ts';
+import { isRecord } from '../../services/is-record.ts';
+import { type JsonObject, recordsIn } from './json.ts';
 import { blocksOf, type RequestBody } from './received-request.ts';
 
 const CHARS_PER_TOKEN = 4;
@@ -38,7 +39,7 @@ export function tokensOfBlock(block: JsonObject): number {
 }
 
 function tokensOfDocument(source: unknown): number {
-  if (isObject(source) && source.type === 'text') {
+  if (isRecord(source) && source.type === 'text') {
     return tokensOfText(String(source.data ?? ''));
   }
   return IMAGE_TOKENS;

@@ -1,9 +1,9 @@
 /** What must hold of every walk, whatever happens in it. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { isRecord } from '../../services/is-record.ts';
 import type { LogMessage } from '../../services/messages.ts';
 import { brokenInvariants, type InvariantName } from '../../src/testing/invariants.ts';
-import { isObject } from '../../src/testing/json.ts';
 import { blocksOf } from '../../src/testing/received-request.ts';
 import { recordedQueries, replayQuery } from '../../src/testing/replay.ts';
 import { say } from '../../src/testing/replies.ts';
@@ -95,7 +95,7 @@ const asksForBackground = ({ messages }: Heard): boolean =>
       message.type === 'assistant' &&
       message.message.content.some(
         (block) =>
-          block.type === 'tool_use' && isObject(block.input) && block.input.run_in_background,
+          block.type === 'tool_use' && isRecord(block.input) && block.input.run_in_background,
       ),
   );
 

@@ -1,4 +1,5 @@
 /** A form's flat JSON Schema as fields. Pure, whatever a server has sent. */
+import { isRecord, recordOf } from '../../is-record.ts';
 import type { Choice, FieldKind, FieldValue, FormField } from './fields.ts';
 import { faultOf } from './rules.ts';
 
@@ -12,9 +13,6 @@ const FIELDS_MAX = 50;
 const CHOICES_MAX = 200;
 
 type Json = Readonly<Record<string, unknown>>;
-const isRecord = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
-const recordOf = (value: unknown): Json => (isRecord(value) ? value : {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const textIn = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value : undefined;

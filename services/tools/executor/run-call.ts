@@ -4,8 +4,9 @@
  */
 import type { Deadline } from '../../deadline.ts';
 import type { HookVerdict } from '../../hooks/types.ts';
+import { messageOf } from '../../message-of.ts';
 import type { ToolInput } from '../tool.ts';
-import { type Answer, answers, inputHashOf, messageOf, textOf } from './answer.ts';
+import { type Answer, answers, inputHashOf, textOf } from './answer.ts';
 import type { ExecutorDeps, LedgerCall } from './deps.ts';
 import { type Asking, hookFieldsOf, permit, type ReadyCall } from './permit.ts';
 import { presentable } from './presentable.ts';
@@ -188,6 +189,5 @@ function replaced(answer: Answer, { updatedToolOutput: output }: HookVerdict): A
 function contentOf(output: unknown): Answer['content'] {
   const inner =
     output !== null && typeof output === 'object' && 'content' in output ? output.content : output;
-  if (typeof inner === 'string') return inner;
-  return Array.isArray(inner) ? (inner as Answer['content']) : JSON.stringify(inner);
+  return inner as Answer['content']; // whatever it is: it is looked at where every output is
 }

@@ -1,4 +1,5 @@
 /** An operation on a file either has a value or says in words for the model why not. */
+import { messageOf } from '../../message-of.ts';
 export type Outcome<T> = { readonly ok: true; readonly value: T } | Fault;
 export interface Fault {
   readonly ok: false;
@@ -50,6 +51,6 @@ export const sayFileError = (error: unknown, path: string): string => {
     case 'ERR_INVALID_ARG_VALUE':
       return 'The path contains a NUL character';
     default:
-      return `${path}: ${error instanceof Error ? error.message : String(error)}`;
+      return `${path}: ${messageOf(error)}`;
   }
 };

@@ -3,6 +3,7 @@
  * Only a script in a context of its own can be given a deadline.
  */
 import { type Context, createContext, Script } from 'node:vm';
+import { messageOf } from '../../message-of.ts';
 
 /** Enough for 30,000 characters of lines, too little to be felt. */
 const DEADLINE_MS = 250;
@@ -30,7 +31,7 @@ export const boundedExpression = (source: string): BoundedExpression => {
   try {
     new RegExp(source);
   } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : String(error) };
+    return { ok: false, message: messageOf(error) };
   }
   let context: Context | undefined;
   return {

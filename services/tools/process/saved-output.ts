@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../../make-folder.ts';
+import { messageOf } from '../../message-of.ts';
 
 /** A file that a model may search; more than that is a fault of the command. */
 export const SAVED_BYTES_MAX = 64 * 1024 * 1024;
@@ -85,7 +86,7 @@ export class SavedOutput {
       await this.#file.writeFile(batch);
     } catch (error) {
       // A full disk must not fail the command: it has run.
-      this.#failure = error instanceof Error ? error.message : String(error);
+      this.#failure = messageOf(error);
     }
   }
 

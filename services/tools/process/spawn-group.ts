@@ -6,6 +6,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { messageOf } from '../../message-of.ts';
 import { withMark } from './marks.ts';
 import type { ProcessEntry } from './process-table.ts';
 import { createTree, type Tree } from './tree.ts';
@@ -105,7 +106,7 @@ const describe = (error: unknown, { program }: GroupOptions): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT') return `${program} was not found`;
   if (code === 'E2BIG') return 'the command is too long for the system; write it to a file first';
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 };
 
 const unstarted = (end: GroupEnd): ProcessGroup => ({

@@ -1,7 +1,7 @@
 /** What the session is doing right now, in a few words: for the line with the spinner. */
+import { isRecord } from '../../../services/is-record.ts';
 import type { SDKMessage } from '../../wire.ts';
 import { clipCells } from '../cells.ts';
-import { isFields } from '../control.ts';
 import { printable } from '../printable.ts';
 
 /** A plain value. Times are milliseconds of one clock, whichever it is. */
@@ -16,7 +16,7 @@ export function nextStatus(status: Status, message: SDKMessage, nowMs: number): 
   if (status.kind === 'stopping') return status;
   switch (message.type) {
     case 'stream_event': {
-      const type = isFields(message.event) ? message.event.type : undefined;
+      const type = isRecord(message.event) ? message.event.type : undefined;
       return type === 'content_block_delta' ? { kind: 'answering' } : status;
     }
     case 'assistant':
