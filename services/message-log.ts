@@ -2,6 +2,9 @@
  * The append-only log of a session. A cursor `{ head, count, tokens }` names a history in it, and
  * what lies before a head never changes: so the chart's state stays a small value, and an
  * iteration costs what is new.
+ *
+ * Bound: whoever cuts the past calls `forget`, so that it holds what stands, what stood when the past
+ * was cut the last time, and all that was said since the cut before that one.
  */
 import { type Cursor, headAfter, type MessageRef } from '../machines/state.ts';
 import type { LogMessage } from './messages.ts';
@@ -20,6 +23,12 @@ export class MessageLog {
   readonly #messages = new Map<string, LogMessage>();
   readonly #links = new Map<string, Link>();
   #chains = 1;
+  /** Put and linked since something was forgotten. */
+  #freshMessages = new Set<string>();
+  #freshLinks = new Set<string>();
+  /** Prompts that are forgotten: whoever sends one again is told that it was asked. */
+  readonly #forgottenPrompts = new Set<string>();
+  #pinned = emptyHistory.head;
   /** The last history that was walked: the next one is usually the same and a little more. */
   #walked: { head: string; messages: readonly LogMessage[] } = { head: '0/', messages: [] };
 
@@ -40,6 +49,7 @@ export class MessageLog {
         ? message
         : { ...message, parentToolUseId: this.#parentToolUseId };
     this.#messages.set(message.uuid, kept);
+    this.#freshMessages.add(message.uuid);
     return kept;
   }
 
@@ -63,6 +73,16 @@ export class MessageLog {
     return this.#messages.has(uuid);
   }
 
+  /** A prompt of this name was put at some time; it may be forgotten by now. */
+  wasAsked(uuid: string): boolean {
+    return this.has(uuid) || this.#forgottenPrompts.has(uuid);
+  }
+
+  /** Messages that it holds: for meters. */
+  get size(): number {
+    return this.#messages.size;
+  }
+
   /**
    * History goes on from a head: the messages (all of them put before) stand after it, in order.
    * @returns the new head, the same that the chart works out with `headAfter`.
@@ -75,6 +95,7 @@ export class MessageLog {
       depth += 1;
       this.get(uuid); // a bug is found here, not where the history is read
       this.#links.set(at, { uuid, before, depth });
+      this.#freshLinks.add(at);
       before = at;
     }
     return before;
@@ -113,6 +134,7 @@ export class MessageLog {
     if (!first) return this.rewrite(messages, tokens);
     const start = `${this.#chains++}/${first.uuid}`;
     this.#links.set(start, { uuid: first.uuid, before: base, depth: shared + 1 });
+    this.#freshLinks.add(start);
     return { head: this.extend(start, rest), count: messages.length, tokens };
   }
 
@@ -130,7 +152,47 @@ export class MessageLog {
     return at;
   }
 
-  /** The messages up to a head, oldest first. The seed's `messages`. Costs what is new. */
+  /** This history stays, whatever is forgotten: a turn that comes to nothing leaves it standing. */
+  pin(head: string): void {
+    this.#pinned = head;
+  }
+
+  /**
+   * The past was cut: lets go of what nobody comes back to. What was put since this was called the
+   * last time stays, with what it was said after.
+   * *Contract:* the file of the session has what is forgotten; a cursor that is older than two cuts
+   * is pinned, or empty from here on.
+   * @param heads histories that stay.
+   * @param namesBehind messages that one stands for: they stay with it.
+   */
+  forget(heads: readonly string[], namesBehind: (message: LogMessage) => readonly string[]): void {
+    const links = new Set<string>();
+    const names = new Set(this.#freshMessages);
+    for (const head of [...heads, this.#pinned, ...this.#freshLinks]) {
+      let at = head;
+      for (let link = this.#links.get(at); link && !links.has(at); link = this.#links.get(at)) {
+        links.add(at);
+        names.add(link.uuid);
+        for (const name of namesBehind(this.get(link.uuid))) names.add(name);
+        at = link.before;
+      }
+    }
+    for (const at of this.#links.keys()) if (!links.has(at)) this.#links.delete(at);
+    for (const [uuid, { origin }] of this.#messages) {
+      if (names.has(uuid)) continue;
+      this.#messages.delete(uuid);
+      if (origin === 'prompt') this.#forgottenPrompts.add(uuid);
+    }
+    this.#freshMessages = new Set();
+    this.#freshLinks = new Set();
+    this.#walked = { head: emptyHistory.head, messages: [] };
+  }
+
+  /**
+   * The messages up to a head, oldest first. The seed's `messages`. Walks what is new; the list is a
+   * new one then, for what was handed out before stays as it is (a copy of references: some 10 µs
+   * for 10,000 messages).
+   */
   at(head: string): readonly LogMessage[] {
     if (head === this.#walked.head) return this.#walked.messages;
     const fresh: LogMessage[] = [];

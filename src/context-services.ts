@@ -2,7 +2,7 @@
  * The services that keep a conversation within its window: the stages of preprocess, the rungs that
  * make a stuck request smaller, and compaction. One set for each history that grows.
  */
-import type { QueryState } from '../machines/state.ts';
+import type { Cursor, QueryState } from '../machines/state.ts';
 import { HISTORY_SNIP, REACTIVE_COMPACT } from '../services/features.ts';
 import type { Costs, Totals } from '../services/journal/records.ts';
 import type { Boundary } from '../services/journal/transcript.ts';
@@ -112,20 +112,23 @@ function lightStages({
       onReplaced: (record) => transcript.note('content-replacement', { ...record }),
     }),
     snip: HISTORY_SNIP
-      ? createSnip({
-          ...base,
-          messagesMax: () => config.historySnip?.maxMessages,
-          takeRequest: () => {
-            const { snipRequest } = session;
-            session.snipRequest = undefined;
-            if (snipRequest !== undefined) transcript.note('snip-request', { before: null });
-            return snipRequest;
-          },
-          namesOf: (message) => namesBehind(session, message),
-          onSnipped: (snipped) => transcript.note('snip', { ...snipped }),
-          uuid: session.uuid,
-          now: () => session.now().getTime(),
-        })
+      ? forgetting(
+          session,
+          createSnip({
+            ...base,
+            messagesMax: () => config.historySnip?.maxMessages,
+            takeRequest: () => {
+              const { snipRequest } = session;
+              session.snipRequest = undefined;
+              if (snipRequest !== undefined) transcript.note('snip-request', { before: null });
+              return snipRequest;
+            },
+            namesOf: (message) => namesBehind(session, message),
+            onSnipped: (snipped) => transcript.note('snip', { ...snipped }),
+            uuid: session.uuid,
+            now: () => session.now().getTime(),
+          }),
+        )
       : pass,
     microcompact: cachedMicrocompact?.stage(microcompact) ?? microcompact,
   };
@@ -134,7 +137,7 @@ function lightStages({
 function compaction({ session, callModel, tell, unanswered }: ContextParts): Compact {
   const { log, tokens: counter, runHooks, uuid, toolState } = session;
   const now = () => session.now().getTime();
-  return createCompact({
+  const compact = createCompact({
     ...{ log, counter, callModel, runHooks, tell, uuid, now },
     windowOf: windowsOf(session),
     partsOf: (state) => requestOf(session, state, neverAborted),
@@ -152,7 +155,25 @@ function compaction({ session, callModel, tell, unanswered }: ContextParts): Com
       forgetNested(session);
     },
   });
+  return async (request) => {
+    const outcome = await compact(request);
+    if (outcome.kind === 'done') forgetPast(session, request.state.history, outcome.history);
+    return outcome;
+  };
 }
+
+/** What was cut off is in the file: it need not be kept in memory for the life of the session. */
+function forgetPast(session: Session, before: Cursor, after: Cursor): void {
+  session.log.forget([before.head, after.head], (message) => namesBehind(session, message));
+}
+
+const forgetting =
+  (session: Session, stage: Stage): Stage =>
+  async (state, signal) => {
+    const done = await stage(state, signal);
+    if (done.history.head !== state.history.head) forgetPast(session, state.history, done.history);
+    return done;
+  };
 
 /**
  * The API counts a task's tokens by what it sees of it: what was summed up it does not see any

@@ -28,6 +28,7 @@ export async function* enterQuery(
   const production = productionDeps(scope, config, engine.services);
   const deps: QueryDeps = { ...production, ...engine.config.deps };
   session.taskBudgetRemaining = undefined;
+  session.log.pin(history.head);
   let ended: QueryResult | undefined;
   const running = runQuery({
     input: queryInput(session, { history, model: start.model, turnsSpent, tokenBudget }),

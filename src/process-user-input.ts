@@ -78,7 +78,7 @@ export async function processUserInput(
 
 async function acceptPrompt(submission: Submission): Promise<ProcessedInput> {
   const { prompt, uuid, session, judge, signal } = submission;
-  if (session.log.has(uuid)) return repeated(session, uuid);
+  if (session.log.wasAsked(uuid)) return repeated(session, uuid);
   const content = blocksOf(prompt);
   const command = calledCommand(content, session.commands());
   if (command?.command.type === 'session') {
@@ -116,12 +116,13 @@ async function acceptPrompt(submission: Submission): Promise<ProcessedInput> {
 
 /** A host that lost the connection sends its prompt again: it is shown again, and not asked again. */
 function repeated(session: Session, uuid: string): ProcessedInput {
-  const known = messageToWire(session.log.get(uuid), session.id);
+  const { log, id } = session;
+  const known = log.has(uuid) ? [messageToWire(log.get(uuid), id)] : []; // a summary stands for it
   return {
     ...answered('', 'completed'),
     isRepeated: true,
     replies: [
-      { ...known, isReplay: true } as SDKMessage,
+      ...known.map((message) => ({ ...message, isReplay: true }) as SDKMessage),
       inform(
         session,
         'info',

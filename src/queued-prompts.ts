@@ -19,7 +19,7 @@ export function enqueuePrompt(
   options: SubmitOptions & { readonly priority?: Priority },
 ): boolean {
   const { priority = 'next', uuid = session.uuid(), isMeta } = options;
-  if (session.log.has(uuid) || session.queue.has(uuid)) return false;
+  if (session.log.wasAsked(uuid) || session.queue.has(uuid)) return false;
   const message = {
     uuid,
     role: 'user' as const,

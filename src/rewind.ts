@@ -2,6 +2,7 @@
 import { type RewindFilesResult, rewindFiles } from '../services/journal/checkpoints.ts';
 import { restore } from '../services/journal/restore.ts';
 import type { LogMessage } from '../services/messages.ts';
+import { bareUuid, isInvented } from '../services/preprocess/revise.ts';
 import { fileStateOf } from '../services/tools/files/file-state.ts';
 import type { EngineState } from './engine-state.ts';
 import type { Session } from './session.ts';
@@ -16,12 +17,16 @@ export interface RewindOptions {
   readonly dryRun?: boolean;
 }
 
-/** @throws when a turn runs, or the message is not in this session. */
+/**
+ * @param named the message, or any version of it.
+ * @throws when a turn runs, or the message is not in this session.
+ */
 export async function rewindEngine(
   engine: EngineState,
-  messageUuid: string,
+  named: string,
   options: RewindOptions,
 ): Promise<RewindFilesResult> {
+  const messageUuid = bareUuid(named);
   if (engine.turn) throw new Error('a turn is running: interrupt it first');
   const { conversation = true, dryRun = false } = options;
   await openJournal(engine);
@@ -37,15 +42,18 @@ async function goOnFrom(engine: EngineState, messages: readonly LogMessage[]): P
   engine.history = session.log.rewrite(messages, 0);
   engine.left = undefined;
   engine.isDeferred = false;
-  session.transcript.rewind(messages.at(-1)?.uuid ?? null);
+  session.transcript.rewind(lineOf(messages));
   fileStateOf(engine.readFileState).forgetShown();
   loaded.clear();
   for (const path of config.memoryPaths ?? []) loaded.add(path);
   await session.transcript.commit();
 }
 
-/** Versions of one message are named `<uuid>~<version>`. */
-const bare = (uuid: string) => uuid.replace(/~[0-9a-f]+$/, '');
+/** Where they end in the file: it has no line for a version, and none for what we have invented. */
+function lineOf(messages: readonly LogMessage[]): string | null {
+  const last = messages.findLast(({ uuid }) => !isInvented(uuid));
+  return last ? bareUuid(last.uuid) : null;
+}
 
 /**
  * From what stands, or from before the summary that stands there now.
@@ -56,7 +64,7 @@ async function messagesUpTo(
   standing: readonly LogMessage[],
   uuid: string,
 ): Promise<readonly LogMessage[]> {
-  const at = standing.findIndex((message) => bare(message.uuid) === uuid);
+  const at = standing.findIndex((message) => bareUuid(message.uuid) === uuid);
   if (at >= 0) return standing.slice(0, at + 1);
   const older = await restore(store, id, { at: uuid });
   if (!older) throw new Error(`message ${uuid} is not in session ${id}`);

@@ -113,7 +113,7 @@ function unansweredIn({ queue, log }: Session, turn: Turn | undefined): Unanswer
   const { left, promptUuids = [] } = turn ?? {};
   return {
     promptUuids: [...(left?.openPrompts ?? []), ...promptUuids],
-    queued: [...(left?.queued ?? []), ...queue.untaken((uuid) => log.has(uuid))],
+    queued: [...(left?.queued ?? []), ...queue.untaken((uuid) => log.wasAsked(uuid))],
   };
 }
 

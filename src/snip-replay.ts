@@ -1,4 +1,5 @@
 /** A store of messages follows what the engine drops: the original design's `snipReplay`. */
+import { bareUuid } from '../services/preprocess/revise.ts';
 import type { QueryEngineConfig } from './config.ts';
 import type { SDKMessage } from './wire.ts';
 
@@ -7,7 +8,7 @@ export const replaySnip: NonNullable<QueryEngineConfig['snipReplay']> = (said, s
   if (said.type !== 'system' || said.subtype !== 'context_edit' || said.stage !== 'snip')
     return undefined;
   const gone = new Set(said.ids);
-  const messages = store.filter(({ uuid }) => !gone.has(uuid));
+  const messages = store.filter(({ uuid }) => !gone.has(bareUuid(uuid)));
   return { messages, executed: messages.length < store.length };
 };
 

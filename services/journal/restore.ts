@@ -4,6 +4,7 @@
  */
 import { spendsTurn } from '../../machines/reasons.ts';
 import { type Collapse, type CollapseRecord, collapseOf } from '../collapse/record.ts';
+import { isRecord } from '../is-record.ts';
 import type { LogMessage } from '../messages.ts';
 import { costOf } from '../model/model-table.ts';
 import type { Usage } from '../model/types.ts';
@@ -12,7 +13,7 @@ import type { Replacement } from '../preprocess/tool-result-budget.ts';
 import { type Branch, branchTo, type Node, withSiblings } from './branch.ts';
 import { READING_LINE, ReadingLines, type RestoredReading } from './reading-lines.ts';
 import { type Costs, readMessages, SCHEMA, type Totals } from './records.ts';
-import { isObject, soundBlocks, soundMessage } from './sound-blocks.ts';
+import { soundBlocks, soundMessage } from './sound-blocks.ts';
 import type { JournalRecord, JournalStore } from './store.ts';
 
 /** How far a call came, as the ledger says. */
@@ -65,7 +66,7 @@ export interface Restored {
 }
 
 export interface RestoreOptions {
-  /** Up to and including this message; what came after it is another branch. */
+  /** Up to and including this message, or any version of it; what came after is another branch. */
   readonly at?: string;
 }
 
@@ -172,8 +173,8 @@ class Reading {
   #damagedBlocks = 0;
 
   constructor(at: string | undefined) {
-    this.#at = at;
-    this.#tip = at;
+    this.#at = at === undefined ? undefined : bareUuid(at);
+    this.#tip = this.#at;
   }
 
   /** @returns whether nothing older is needed. */
@@ -197,7 +198,7 @@ class Reading {
         this.#shownPartly.push(String(record.uuid));
         return false;
       case 'rewind':
-        this.#leafIs(typeof record.to === 'string' ? record.to : null);
+        this.#leafIs(typeof record.to === 'string' ? bareUuid(record.to) : null);
         if (!this.#isInterrupted) this.#hasResult = true; // nobody goes on with what was left
         return false;
       case 'usage':
@@ -302,10 +303,11 @@ class Reading {
     const base = { parentUuid: null, order: this.#order, messages: [] };
     // A branch may also begin at a message that only stands in the summary's history by now.
     kept.forEach((message, at) => {
-      if (this.#nodes.has(message.uuid)) return;
-      this.#nodes.set(message.uuid, {
+      const name = bareUuid(message.uuid);
+      if (this.#nodes.has(name)) return;
+      this.#nodes.set(name, {
         ...base,
-        uuid: message.uuid,
+        uuid: name,
         history: kept.slice(0, at + 1),
       });
     });
@@ -319,14 +321,14 @@ class Reading {
 
   /** What lines before the boundary would add up to. */
   #takeSums(record: JournalRecord): void {
-    const costs = isObject(record.costs) ? record.costs : {};
-    if (isObject(record.totals)) {
+    const costs = isRecord(record.costs) ? record.costs : {};
+    if (isRecord(record.totals)) {
       for (const [model, usage] of Object.entries(record.totals))
         this.#add(model, usage as Usage, costs[model]);
     }
     if (typeof record.title === 'string') this.#title ??= record.title;
     for (const message of Array.isArray(record.queued) ? [...record.queued].reverse() : []) {
-      const uuid = isObject(message) ? String(message.uuid) : '';
+      const uuid = isRecord(message) ? String(message.uuid) : '';
       if (!this.#queue.has(uuid)) this.#queue.set(uuid, this.#sound(message));
     }
     if (this.#hasResult || !Array.isArray(record.promptUuids)) return;
@@ -340,7 +342,7 @@ class Reading {
   }
 
   #takeAmended({ uuid, message, unbound }: JournalRecord): void {
-    if (typeof uuid !== 'string' || !isObject(message) || this.#amended.has(uuid)) return;
+    if (typeof uuid !== 'string' || !isRecord(message) || this.#amended.has(uuid)) return;
     const sound = Array.isArray(message.content) ? soundBlocks(message.content) : undefined;
     if (!sound) return;
     const { blocks, damaged } = sound;
@@ -350,7 +352,7 @@ class Reading {
   }
 
   #takeUsage({ message, costUSD }: JournalRecord): void {
-    if (!isObject(message) || typeof message.model !== 'string' || !isObject(message.usage)) return;
+    if (!isRecord(message) || typeof message.model !== 'string' || !isRecord(message.usage)) return;
     this.#add(message.model, message.usage as unknown as Usage, costUSD);
   }
 
@@ -398,10 +400,10 @@ class Reading {
   }
 
   #takeSnip({ dropped, boundary }: JournalRecord): void {
-    if (!Array.isArray(dropped) || !isObject(boundary)) return;
+    if (!Array.isArray(dropped) || !isRecord(boundary)) return;
     const gone = new Set(dropped.filter((uuid) => typeof uuid === 'string').map(bareUuid));
     // Back to a message that was dropped: it is there again.
-    if (this.#at !== undefined && gone.has(bareUuid(this.#at))) return;
+    if (this.#at !== undefined && gone.has(this.#at)) return;
     const instead = this.#sound(boundary);
     if (!instead) return;
     this.#snips.push({ gone, boundary: instead });
@@ -484,7 +486,7 @@ class Reading {
   #isThere(uuid: string): boolean {
     if (this.#nodes.has(uuid)) return true;
     return [...this.#nodes.values()].some(({ history = [], messages }) =>
-      [...history, ...messages].some((message) => message.uuid === uuid),
+      [...history, ...messages].some((message) => bareUuid(message.uuid) === uuid),
     );
   }
 
@@ -502,7 +504,7 @@ class Reading {
     const snipped = this.#snips.reduceRight(withoutSnipped, messages);
     this.#isSnipped = snipped !== messages;
     if (this.#at === undefined) return snipped;
-    const end = snipped.findIndex(({ uuid }) => uuid === this.#at);
+    const end = snipped.findIndex(({ uuid }) => bareUuid(uuid) === this.#at);
     return end < 0 ? snipped : snipped.slice(0, end + 1);
   }
 }

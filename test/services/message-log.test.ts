@@ -78,3 +78,63 @@ it('a change at the end costs what was changed, not the history', () => {
   log.append(shorter, [message('next')]);
   expect(uuidsOf(log.at(whole.head)).slice(-2)).toEqual(['m998', 'm999']);
 });
+
+it('what is forgotten is gone, and every history that stays reads as before', () => {
+  const step = fc.record({
+    on: fc.nat(),
+    what: fc.constantFrom('extend', 'rewrite', 'forget'),
+    kept: fc.nat(12),
+    fresh: fc.integer({ min: 1, max: 4 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const log = new MessageLog();
+      let known = new Map<string, readonly string[]>([[emptyHistory.head, []]]);
+      let sinceCut = new Map(known);
+      let names = 0;
+      for (const { on, what, kept, fresh } of steps) {
+        const heads = [...known.keys()];
+        const from = heads[on % heads.length] ?? '';
+        const old = known.get(from) ?? [];
+        const added = Array.from({ length: fresh }, () => message(`m${names++}`));
+        if (what === 'forget') {
+          log.forget([from], ({ uuid }) => [uuid]);
+          known = new Map([...sinceCut, [from, old], [emptyHistory.head, []]]);
+          sinceCut = new Map();
+          expect(log.size).toBeLessThanOrEqual(new Set([...known.values()].flat()).size);
+        } else {
+          const list = what === 'extend' ? old : old.slice(0, kept);
+          const { head } =
+            what === 'extend'
+              ? log.append({ head: from, count: old.length, tokens: 0 }, added)
+              : log.rewrite([...list.map((uuid) => log.get(uuid)), ...added], 0);
+          known.set(head, [...list, ...uuidsOf(added)]);
+          sinceCut.set(head, [...list, ...uuidsOf(added)]);
+        }
+        for (const [head, list] of known) expect(uuidsOf(log.at(head))).toEqual(list);
+      }
+      for (let n = 0; n < names; n += 1) {
+        if (log.has(`m${n}`)) expect(log.wasAsked(`m${n}`)).toBe(true);
+      }
+    }),
+  );
+});
+
+it('a pinned history stays, and so does what a message stands for', () => {
+  const log = new MessageLog();
+  const begin = log.append(emptyHistory, [message('old'), message('older')]);
+  const behind = log.append(emptyHistory, [message('behind')]);
+  log.pin(begin.head);
+  const namesBehind = ({ uuid }: LogMessage) => (uuid === 'note' ? ['behind'] : [uuid]);
+  let now = log.rewrite([message('note')], 0);
+  for (let cut = 0; cut < 3; cut += 1) {
+    const before = now;
+    now = log.rewrite([message('note'), message(`cut-${cut}`)], 0);
+    log.forget([before.head, now.head], namesBehind);
+  }
+  expect(uuidsOf(log.at(begin.head))).toEqual(['old', 'older']);
+  expect(log.has('behind')).toBe(true);
+  expect(log.at(behind.head)).toEqual([]);
+  expect(log.has('cut-0')).toBe(false);
+  expect(log.wasAsked('cut-0')).toBe(true);
+});
