@@ -1,12 +1,12 @@
-/** The built-in tools of a session. */
+/** The tools of a session that are there from the start: the built-in ones, and the host's own. */
 import type { BuiltInParts } from '../services/tools/built-in.ts';
 import type { Tool } from '../services/tools/tool.ts';
 import type { QueryEngineConfig } from './config.ts';
-import { nearMiss } from './near-miss.ts';
 import type { Options } from './option-types.ts';
+import { judgeRuleName } from './rule-names.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The tools that are offered: those that are named, without those that are denied as a whole. */
+/** Built-in ones that are named, and the host's own, without those that are denied as a whole. */
 export async function offeredTools(
   options: Options,
   parts: BuiltInParts,
@@ -15,16 +15,17 @@ export async function offeredTools(
     import('../services/tools/built-in.ts'),
     import('../services/skills/index.ts'),
   ]);
-  const { tools: wanted } = options;
+  const { tools: wanted, customTools = [] } = options;
   const names = Array.isArray(wanted) ? new Set(wanted as readonly string[]) : undefined;
   if (names?.has('Agent')) names.add('Task'); // what newer clients call it
   refuseSlips(
     options,
-    all(parts).map(({ name }) => name),
+    [...all(parts), ...customTools].map(({ name }) => name),
   );
-  const isOffered = ({ name }: Tool): boolean =>
-    (names?.has(name) ?? true) && !options.disallowedTools?.includes(name);
-  const tools = all(parts).filter(isOffered);
+  const isAllowed = ({ name }: Tool): boolean => !options.disallowedTools?.includes(name);
+  const isOffered = (tool: Tool): boolean => (names?.has(tool.name) ?? true) && isAllowed(tool);
+  const builtIn = all(parts).filter(isOffered);
+  const tools = [...builtIn, ...customTools.filter(isAllowed)];
   const later = opens([]);
   const isLater = isOffered(later) && tools.every(({ name }) => name !== later.name);
   return { tools, ...(isLater ? { skillTool: later } : {}) };
@@ -41,9 +42,8 @@ function refuseSlips({ tools, allowedTools, disallowedTools }: Options, known: r
     ...(disallowedTools ?? []),
   ];
   for (const rule of named) {
-    const name = rule.replace(/\([\s\S]*$/, '').trim();
-    const meant = name.startsWith('mcp__') ? undefined : nearMiss(name, [...known, 'Agent']);
-    if (meant === undefined) continue;
-    throw new UsageError(`there is no tool "${name}": did you mean "${meant}"?`);
+    const judged = judgeRuleName(rule, known);
+    if (judged.is !== 'slip') continue;
+    throw new UsageError(`there is no tool "${judged.name}": did you mean "${judged.meant}"?`);
   }
 }

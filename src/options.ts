@@ -104,7 +104,11 @@ export async function configFromOptions(
     readFileCache: new SessionToolState(),
     hookSettings: hooksOf(loaded, plugins),
     readsNested: readsProject && !options.bare,
-    startWarnings: [...odd, ...missingFolders(permissions.additionalDirectories)],
+    startWarnings: [
+      ...odd,
+      ...loaded.flatMap(({ warnings }) => warnings),
+      ...missingFolders(permissions.additionalDirectories),
+    ],
   };
 }
 
@@ -114,9 +118,12 @@ function placeOf(
   environment: Environment,
   machine: { readonly managedFile?: string },
 ): SettingsPlace {
-  const { settingSources, settings } = options;
+  const { settingSources, settings, customTools = [], mcpClients = [] } = options;
   return {
     ...machine,
+    hostTools: [...customTools, ...mcpClients.flatMap(({ tools }) => tools)].flatMap(
+      ({ name }) => (typeof name === 'string' ? [name] : []), // what is odd is said by whoever offers
+    ),
     cwd: folderNamed(options.cwd ?? process.cwd()),
     home: engineHomeNamed(environment),
     sources: settingSources ?? ['user'],

@@ -18,11 +18,22 @@ const withoutSlips = <Shape extends z.ZodRawShape>(shape: Shape) =>
     }
   });
 
+/** Nobody else writes into it, and each key of it guards something: what is unknown is refused. */
+const onlyThese = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  withoutSlips(shape).superRefine((value, context) => {
+    const known = Object.keys(shape);
+    for (const key of Object.keys(value)) {
+      if (known.includes(key) || nearMiss(key, known) !== undefined) continue;
+      const message = `unknown key "${key}", there are ${known.join(', ')}`;
+      context.addIssue({ code: 'custom', path: [key], message });
+    }
+  });
+
 export const settingsSchema = withoutSlips({
   model: z.string().min(1).optional(),
   smallModel: z.string().min(1).optional(),
   env: z.record(z.string(), z.string()).optional(),
-  permissions: withoutSlips({
+  permissions: onlyThese({
     allow: texts.optional(),
     deny: texts.optional(),
     ask: texts.optional(),
@@ -32,18 +43,16 @@ export const settingsSchema = withoutSlips({
     additionalDirectories: texts.optional(),
     disableBypassPermissionsMode: z.literal('disable').optional(),
   }).optional(),
-  sandbox: z
-    .looseObject({
-      enabled: z.boolean().optional(),
-      required: z.boolean().optional(),
-      network: z.boolean().optional(),
-      writable: texts.optional(),
-    })
-    .optional(),
+  sandbox: withoutSlips({
+    enabled: z.boolean().optional(),
+    required: z.boolean().optional(),
+    network: z.boolean().optional(),
+    writable: texts.optional(),
+  }).optional(),
   hooks: z.record(z.string(), z.unknown()).optional(),
   autoCompactEnabled: z.boolean().optional(),
   autoCompactWindow: positive.optional(),
-  historySnip: z.looseObject({ maxMessages: positive }).optional(),
+  historySnip: withoutSlips({ maxMessages: positive }).optional(),
   reactiveCompactEnabled: z.boolean().optional(),
   cachedMicrocompact: z.boolean().optional(),
   contextCollapse: z.boolean().optional(),

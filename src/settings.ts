@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseRule } from '../services/permissions/rules.ts';
 import { jsonErrorAt, placeAt, placeOfPath } from './json-place.ts';
+import { builtInNames, judgeRuleName } from './rule-names.ts';
 import { UsageError } from './usage-error.ts';
 
 export type SettingSource = 'user' | 'project' | 'local';
@@ -51,6 +52,8 @@ export interface LoadedSettings {
   readonly source: SettingSource | 'flag' | 'managed';
   readonly file: string;
   readonly settings: Settings;
+  /** What works, and may not be what was meant; for people. */
+  readonly warnings: readonly string[];
 }
 
 /** Which settings count. */
@@ -67,6 +70,8 @@ export interface SettingsPlace {
   /** Absolute. What an administrator has decided: counts before all others, always. */
   readonly managedFile?: string;
   readonly flag?: string | Readonly<Record<string, unknown>>;
+  /** Names of tools that the host brings along: rules may be about them. */
+  readonly hostTools?: readonly string[];
 }
 
 /** Where an administrator puts what holds for everybody on the machine. */
@@ -115,20 +120,22 @@ export async function loadSettings(place: SettingsPlace): Promise<readonly Loade
     if (!isWhole && !guardsOnly.includes(source)) continue;
     const text = readIfThere(files[source]);
     if (text === undefined) continue;
-    const one = await checked(source, files[source], text);
+    const one = await checked(place, { source, file: files[source], text });
     loaded.push(isWhole ? one : { ...one, settings: guardsOf(one.settings) });
   }
-  if (typeof flag === 'object')
-    loaded.push(await checked('flag', '--settings', JSON.stringify(flag)));
+  if (typeof flag === 'object') {
+    const text = JSON.stringify(flag);
+    loaded.push(await checked(place, { source: 'flag', file: '--settings', text }));
+  }
   if (typeof flag === 'string' && flag.trim() !== '') {
     const file = isFile(flag) ? resolve(place.cwd, flag) : '--settings';
     const text = isFile(flag) ? readIfThere(file) : flag;
     if (text === undefined) throw new UsageError(`--settings: ${file} does not exist`);
-    loaded.push(await checked('flag', file, text));
+    loaded.push(await checked(place, { source: 'flag', file, text }));
   }
   const managed = managedFile === undefined ? undefined : readIfThere(managedFile);
   if (managedFile !== undefined && managed !== undefined) {
-    loaded.push(await checked('managed', managedFile, managed));
+    loaded.push(await checked(place, { source: 'managed', file: managedFile, text: managed }));
   }
   return loaded;
 }
@@ -160,40 +167,48 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-async function checked(
-  source: LoadedSettings['source'],
-  file: string,
-  given: string,
-): Promise<LoadedSettings> {
-  const text = given.replace(/^\uFEFF/, '');
+/** A file as it was read. */
+interface SettingsText {
+  readonly source: LoadedSettings['source'];
+  readonly file: string;
+  readonly text: string;
+}
+
+async function checked(place: SettingsPlace, given: SettingsText): Promise<LoadedSettings> {
+  const { source, file } = given;
+  const text = given.text.replace(/^\uFEFF/, '');
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
     const at = jsonErrorAt(text);
-    const place = at === undefined ? '' : placeAt(text, at);
-    throw new UsageError(`${file}${place}: not JSON (${(error as Error).message})`);
+    const line = at === undefined ? '' : placeAt(text, at);
+    throw new UsageError(`${file}${line}: not JSON (${(error as Error).message})`);
   }
   const { settingsSchema } = await import('./settings-schema.ts');
   const parsed = settingsSchema.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const path = issue?.path.join('.') || '(top)';
-    const place = placeOfPath(text, issue?.path ?? []);
+    const line = placeOfPath(text, issue?.path ?? []);
     throw new UsageError(
-      `${file}${place}: ${path}: ${issue?.message ?? 'wrong'}: correct or remove it`,
+      `${file}${line}: ${path}: ${issue?.message ?? 'wrong'}: correct or remove it`,
     );
   }
   const settings = parsed.data as Settings;
-  refuseUnreadableRules(source, file, text, settings);
-  return { source, file, settings };
+  refuseUnreadableRules({ source, file, text }, settings);
+  const tools = [...(await builtInNames()), ...(place.hostTools ?? [])];
+  return {
+    source,
+    file,
+    settings,
+    warnings: strangeGuards({ source, file, text }, settings, tools),
+  };
 }
 
 /** A guard that cannot be read is no guard, so nothing is started without it. */
 function refuseUnreadableRules(
-  source: LoadedSettings['source'],
-  file: string,
-  text: string,
+  { source, file, text }: SettingsText,
   { permissions = {} }: Settings,
 ): void {
   for (const kind of ['deny', 'ask', 'allow'] as const) {
@@ -207,6 +222,29 @@ function refuseUnreadableRules(
       );
     }
   }
+}
+
+/**
+ * Guards whose tool nobody knows.
+ * @returns those that may be about a tool of elsewhere, as sentences.
+ * @throws UsageError for a typing error.
+ */
+function strangeGuards(
+  { file, text }: SettingsText,
+  { permissions = {} }: Settings,
+  tools: readonly string[],
+): readonly string[] {
+  return (['deny', 'ask'] as const).flatMap((kind) =>
+    (permissions[kind] ?? []).flatMap((rule) => {
+      const judged = judgeRuleName(rule, tools);
+      if (judged.is === 'known') return [];
+      const line = placeOfPath(text, ['permissions', kind, rule]);
+      const what = `${file}${line}: the ${kind} rule ${JSON.stringify(rule)} guards nothing`;
+      if (judged.is === 'unknown') return [`${what}: no tool here is called ${judged.name}`];
+      const { name, meant } = judged;
+      throw new UsageError(`${what}: there is no tool "${name}", did you mean "${meant}"?`);
+    }),
+  );
 }
 
 /** The last file that says something about a key wins; `env` is joined name by name. */

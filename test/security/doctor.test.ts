@@ -39,4 +39,19 @@ describe('doctor', () => {
     expect(run.stdout).toMatch(/✗ project\s+.*settings\.json: hooks\.Stopp is no event/);
     expect(run.stdout).toMatch(/• trust\s+this folder is not trusted.*starts servers: files/);
   });
+
+  it('tells guards that guard nothing', async () => {
+    box = await openCliBox({ replies: [say('not asked')] });
+    const home = box.env.ESCAPEMENT_HOME ?? '';
+    mkdirSync(join(box.cwd, '.claude'), { recursive: true });
+    mkdirSync(home, { recursive: true });
+    const put = (file: string, deny: string) =>
+      writeFileSync(file, JSON.stringify({ permissions: { deny: [deny] } }));
+    put(join(home, 'settings.json'), 'Bsh(rm:*)');
+    put(join(box.cwd, '.claude/settings.json'), 'Deploy');
+    const run = await box.run(['doctor']);
+    expect(run.code).toBe(1);
+    expect(run.stdout).toMatch(/✗ user\s+.*"Bsh\(rm:\*\)" guards nothing: .*did you mean "Bash"/);
+    expect(run.stdout).toMatch(/• project\s+.*"Deploy" guards nothing: no tool here is called/);
+  });
 });

@@ -4,6 +4,7 @@ import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { todoWriteTool } from '../../services/tools/todo-write.ts';
 import { configFromOptions, type Options } from '../../src/options.ts';
 import { QueryEngine } from '../../src/query-engine.ts';
 import type { SettingSource } from '../../src/settings.ts';
@@ -75,11 +76,44 @@ describe('PERM-13 a settings file that breaks', () => {
     ],
     ['a hook that cannot be read', '{ "hooks": { "Stopp": [] } }', /settings\.json: hooks\.Stopp/],
     ['no text', '\u0000\u0001', /settings\.json:1:1: not JSON/],
+    [
+      'a guard of a tool in small letters',
+      '{\n "permissions": {\n  "deny": ["bash(touch:*)"], "allow": ["Bash"]\n }\n}',
+      /settings\.json:3: the deny rule "bash\(touch:\*\)" guards nothing: .*did you mean "Bash"\?/,
+    ],
+    [
+      'a guard with a slip',
+      '{ "permissions": { "ask": ["Bsh(rm:*)"] } }',
+      /the ask rule "Bsh\(rm:\*\)" guards nothing: .*"Bash"/,
+    ],
+    [
+      'a guard by the name that other clients have',
+      '{ "permissions": { "deny": ["agent"] } }',
+      /did you mean "Agent"\?/,
+    ],
+    [
+      'a list of guards under a name that is none',
+      '{ "permissions": { "denied": ["Bash"] } }',
+      /settings\.json:1: permissions\.denied: unknown key "denied", there are allow, deny, ask/,
+    ],
+    ['a fence with a slip', '{ "sandbox": { "enable": true } }', /did you mean "enabled"\?/],
   ])('at the start: nothing is started (%s)', async (_, text, said) => {
     const { home, config } = await folders();
     put(join(home, 'settings.json'), text);
     const start = async () => new QueryEngine(await config());
     await expect(start()).rejects.toThrow(said);
+  });
+
+  it('a guard of a tool that comes later, is of elsewhere or of the host passes; of a stranger it is told', async () => {
+    const { home, config } = await folders();
+    const deny = ['mcp__later', 'mcp__later__drop', '*', 'WebSearch', 'LSP', 'Bish(x)', 'Deploy'];
+    const ask = ['Skill(x)', 'Agent', 'Task(y)'];
+    put(join(home, 'settings.json'), { permissions: { deny, ask } });
+    const own = { ...todoWriteTool, name: 'Bish' };
+    const { startWarnings } = await config({ settingSources: ['user'], customTools: [own] });
+    expect(startWarnings).toEqual([
+      expect.stringMatching(/the deny rule "Deploy" guards nothing: no tool here is called Deploy/),
+    ]);
   });
 
   it('rules of the host are refused as well', async () => {
