@@ -12,8 +12,10 @@ import { judgePrompt, refusalText } from './prompt-hooks.ts';
 import { runCommand } from './run-command.ts';
 import type { Session } from './session.ts';
 import { beginSession } from './session-start.ts';
+import { oddUuid, soundPrompt } from './sound-prompt.ts';
 import { messageToWire, systemToWire } from './to-wire.ts';
 import type { Turn } from './turn.ts';
+import { UsageError } from './usage-error.ts';
 import type { SDKMessage } from './wire.ts';
 
 export interface ProcessedInput {
@@ -69,7 +71,8 @@ export async function processUserInput(
   engine.untold.push(...(await beginSession(session, signal)));
   if (prompt === undefined) return noPrompt;
   if (fault !== undefined) throw new Error(fault);
-  const uuid = turn.promptUuids[0] ?? session.uuid();
+  const uuid: unknown = turn.promptUuids[0] ?? session.uuid();
+  if (typeof uuid !== 'string') throw new UsageError(oddUuid(uuid));
   const { judge } = engine.services;
   const input = await acceptPrompt({ prompt, uuid, isMeta, session, judge, signal });
   if (input.isRepeated) turn.promptUuids.shift(); // exactly one result names it
@@ -133,8 +136,9 @@ function repeated(session: Session, uuid: string): ProcessedInput {
 }
 
 function blocksOf(prompt: Prompt): readonly ContentBlock[] {
-  const blocks = typeof prompt === 'string' ? [textBlock(prompt)] : prompt;
-  const said = blocks.filter((block) => block.type !== 'text' || block.text.trim() !== '');
+  const said = soundPrompt(prompt).filter(
+    (block) => block.type !== 'text' || block.text.trim() !== '',
+  );
   if (said.length === 0) throw new Error('the prompt is empty: say what is to be done');
   return said;
 }

@@ -3,6 +3,7 @@
 import type { Prompt, SubmitOptions } from './config.ts';
 import type { Priority } from './prompt-queue.ts';
 import type { Session } from './session.ts';
+import { soundPrompt } from './sound-prompt.ts';
 
 /** A prompt that no turn has taken, as it was sent. */
 export interface QueuedPrompt {
@@ -12,7 +13,10 @@ export interface QueuedPrompt {
   readonly priority: Priority;
 }
 
-/** @returns `false`: a host has sent it again, and it is there already. */
+/**
+ * @returns `false`: a host has sent it again, and it is there already.
+ * @throws UsageError when it cannot be read.
+ */
 export function enqueuePrompt(
   session: Session,
   prompt: Prompt,
@@ -26,7 +30,7 @@ export function enqueuePrompt(
     kind: 'note' as const,
     origin: 'prompt' as const,
     timestamp: session.now().toISOString(),
-    content: typeof prompt === 'string' ? [{ type: 'text' as const, text: prompt }] : prompt,
+    content: soundPrompt(prompt),
     ...(isMeta ? { isMeta: true } : {}),
   };
   session.queue.add(message, priority);

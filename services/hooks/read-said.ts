@@ -1,8 +1,9 @@
 /** From what a hook has printed or returned to what it means. */
 
-import { messageOf } from '../message-of.ts';
+import { jsonFault } from '../json-fault.ts';
 import type { BoundedResult } from '../tools/process/bounded-text.ts';
 import { clipEnd } from '../tools/process/clip.ts';
+import { deepWellFormed } from '../well-formed.ts';
 import { hookLimits } from './limits.ts';
 import { type HookOutcome, takesText } from './outcome.ts';
 import type { HookEvent } from './types.ts';
@@ -23,7 +24,7 @@ export const readStdout = async (
     try {
       return await readAnswer(JSON.parse(text));
     } catch (error) {
-      if (text.startsWith('{')) return failed(`its answer is no JSON: ${messageOf(error)}`);
+      if (text.startsWith('{')) return failed(`its answer is no JSON: ${jsonFault(error)}`);
     }
   }
   if (!takesText(event)) return { kind: 'silent' };
@@ -37,9 +38,16 @@ const looksLikeAnswer = (text: string): boolean => text.startsWith('{') || text.
 export const readAnswer = async (answer: unknown): Promise<HookOutcome> => {
   if (answer === undefined || answer === null) return { kind: 'silent' };
   if (typeof answer !== 'object' || Array.isArray(answer)) return failed('its answer is no object');
-  if (Object.keys(answer).length === 0) return { kind: 'silent' };
+  let copy: Readonly<Record<string, unknown>>;
+  try {
+    // A function of the host may give what no other reader could compare, write down or send.
+    copy = deepWellFormed(JSON.parse(JSON.stringify(answer)));
+  } catch (error) {
+    return failed(`its answer is no JSON: ${jsonFault(error)}`);
+  }
+  if (Object.keys(copy).length === 0) return { kind: 'silent' };
   const { checkOutput } = await import('./output-schema.ts');
-  return { kind: 'said', ...checkOutput(answer as Readonly<Record<string, unknown>>) };
+  return { kind: 'said', ...checkOutput(copy) };
 };
 
 const failed = (detail: string): HookOutcome => ({ kind: 'failed', detail });

@@ -1,9 +1,11 @@
 /** Prompts on their way from the host to a turn. */
 import { randomUUID } from 'node:crypto';
 import { isRecord } from '../../services/is-record.ts';
+import { messageOf } from '../../services/message-of.ts';
 import type { ContentBlock } from '../../services/messages.ts';
 import type { Prompt } from '../config.ts';
 import type { Priority } from '../prompt-queue.ts';
+import { oddUuid, soundPrompt } from '../sound-prompt.ts';
 import type { Fields } from './control.ts';
 
 export interface HostPrompt {
@@ -26,7 +28,7 @@ const blockTypes = ['text', 'image', 'document', 'search_result', 'tool_result']
 /** Reads a `user` line. Each has a result, also one that is no prompt. */
 export function promptOf(message: Fields): HostPrompt {
   const body = isRecord(message.message) ? message.message : {};
-  const fault = faultOf(body);
+  const fault = faultOf(body) ?? uuidFault(message.uuid);
   return {
     prompt: fault === undefined ? (body.content as Prompt) : '',
     ...(fault === undefined ? {} : { fault }),
@@ -48,11 +50,25 @@ function faultOf({ role, content }: Fields): string | undefined {
   const odd = content.findIndex(
     (block) => !isRecord(block) || !blockTypes.includes(String(block.type)),
   );
-  if (odd < 0) return undefined;
+  if (odd < 0) return flawOf(content);
   const block: unknown = content[odd];
   const type = isRecord(block) ? JSON.stringify(block.type) : 'none';
   return `content[${odd}] of a user message has the type ${type}: ${blockTypes.join(', ')} exist`;
 }
+
+/** In words that name the block. */
+function flawOf(content: unknown): string | undefined {
+  try {
+    soundPrompt(content);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/** `null` is no name, and neither is none at all. */
+const uuidFault = (uuid: unknown): string | undefined =>
+  uuid == null || typeof uuid === 'string' ? undefined : oddUuid(uuid);
 
 /** Several prompts as one, in order. */
 export function joinPrompts(prompts: readonly Prompt[]): Prompt {

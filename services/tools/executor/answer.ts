@@ -3,6 +3,8 @@
  * All texts are read by the model, so each says what happened and what can be done about it.
  */
 import { createHash } from 'node:crypto';
+import { inspect } from 'node:util';
+import { messageOf } from '../../message-of.ts';
 import type { LogMessage, ToolResultContent, Unreadable } from '../../messages.ts';
 import type { Tool, ToolInput, ToolOutput } from '../tool.ts';
 
@@ -66,10 +68,6 @@ export const late = (output: ToolOutput, deadlineMs: number): ToolOutput => {
 
 const seconds = (milliseconds: number) => `${Math.round(milliseconds / 100) / 10} seconds`;
 
-/** The words of anything that was thrown. */
-export const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message || error.name : String(error);
-
 /** Head and tail of a text, and how much is missing between them. */
 export const bounded = (text: string, charsMax: number): string => {
   if (text.length <= charsMax) return text;
@@ -132,10 +130,18 @@ export const fingerprintOf = (name: string, input: unknown, answer: Answer): str
 export const inputHashOf = (input: ToolInput): string =>
   createHash('sha256').update(stableJson(input)).digest('hex');
 
-/** JSON whose keys are sorted at every depth. */
-export const stableJson = (value: unknown): string =>
-  JSON.stringify(value, (_, inner: unknown) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  ) ?? 'undefined';
+/**
+ * JSON whose keys are sorted at every depth. Never throws: what a tool's parser has made of an input
+ * (numbers without end, circles) need be no JSON.
+ */
+export const stableJson = (value: unknown): string => {
+  try {
+    return JSON.stringify(value, sorted) ?? 'undefined';
+  } catch {
+    return inspect(value, { depth: 20, sorted: true, breakLength: Number.POSITIVE_INFINITY });
+  }
+};
+const sorted = (_: string, inner: unknown) =>
+  inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+    ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : inner;

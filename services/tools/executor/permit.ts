@@ -3,9 +3,13 @@
  * asked. An input that was edited is parsed again and judged again: nobody edits past a deny rule.
  */
 import type { HookVerdict } from '../../hooks/types.ts';
+import { isRecord } from '../../is-record.ts';
+import { jsonFault } from '../../json-fault.ts';
+import { messageOf } from '../../message-of.ts';
 import type { CanUseTool, PermissionDecision } from '../../permissions/types.ts';
+import { deepWellFormed } from '../../well-formed.ts';
 import type { ParsedInput, Tool, ToolInput } from '../tool.ts';
-import { type Answer, answers, failed, messageOf } from './answer.ts';
+import { type Answer, answers, bounded, failed, stableJson } from './answer.ts';
 import type { ExecutorDeps } from './deps.ts';
 
 /** A call that is known, readable and parsed. */
@@ -103,10 +107,21 @@ async function edit(
   editor: string,
 ): Promise<Edited> {
   if (updated === undefined) return { ok: true, input: call.input, isEdited: false };
-  const parsed = await parseInput(call.tool, updated);
+  const copied = asJson(updated);
+  const parsed = copied.ok ? await parseInput(call.tool, copied.input) : copied;
   return parsed.ok
     ? { ok: true, input: parsed.input, isEdited: true }
     : { ok: false, answer: answers.badEdit(call.tool, editor, parsed.message) };
+}
+
+/** As history will show it; and nobody can change it once it was judged. */
+function asJson(updated: ToolInput): ParsedInput {
+  try {
+    const input = JSON.parse(JSON.stringify(updated)) as ToolInput;
+    return { ok: true, input: deepWellFormed(input) };
+  } catch (error) {
+    return { ok: false, message: `it is no JSON: ${jsonFault(error)}` };
+  }
 }
 
 /** A tool whose parser throws has refused the input. */
@@ -223,7 +238,7 @@ async function ask(
 }
 
 /** Hosts often hand back the input that they were shown: that is no edit. */
-const sameJson = (a: ToolInput, b: ToolInput) => JSON.stringify(a) === JSON.stringify(b);
+const sameJson = (a: ToolInput, b: ToolInput) => stableJson(a) === stableJson(b);
 
 /** Exactly one answer, whatever the host does: throws, answers nonsense, or never answers. */
 async function askHost(
@@ -244,6 +259,7 @@ async function askHost(
       }),
       aborted.promise,
     ]);
+    if (call.signal.aborted) return denial('Interrupted before the permission was given.');
     return checked(answer);
   } catch (error) {
     return denial(`Tool permission request failed: ${messageOf(error)}`);
@@ -255,15 +271,18 @@ async function askHost(
 const denial = (message: string): HostAnswer => ({ behavior: 'deny', message });
 
 function checked(answer: unknown): HostAnswer {
-  if (answer === undefined) return denial('Interrupted before the permission was given.');
   const wrong = (what: string) => denial(`Tool permission request failed: ${what}`);
-  if (!isRecord(answer)) return wrong('the answer is no object');
+  const wanted = '{"behavior":"allow"} or {"behavior":"deny","message":"…"}';
+  if (answer === undefined || answer === null) {
+    return wrong(`who was asked (canUseTool) gave ${answer}, which is no answer: give ${wanted}`);
+  }
+  if (!isRecord(answer)) return wrong(`the answer of canUseTool is no object: give ${wanted}`);
   const { behavior, message, interrupt, updatedInput, updatedPermissions } = answer;
   if (behavior === 'deny') {
     const text = typeof message === 'string' && message.trim() ? message : 'Permission denied.';
     return { behavior, message: text, interrupt: interrupt === true };
   }
-  if (behavior !== 'allow') return wrong(`"behavior" is ${JSON.stringify(behavior)}`);
+  if (behavior !== 'allow') return wrong(`"behavior" is ${shownWord(behavior)}: give ${wanted}`);
   if (updatedInput != null && !isRecord(updatedInput)) return wrong('"updatedInput" is no object');
   if (updatedPermissions != null && !Array.isArray(updatedPermissions)) {
     return wrong('"updatedPermissions" is no list');
@@ -275,8 +294,9 @@ function checked(answer: unknown): HostAnswer {
   };
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
+/** Anything at all may stand there. */
+const shownWord = (value: unknown): string =>
+  typeof value === 'string' ? JSON.stringify(bounded(value, 100)) : typeof value;
 
 /** Resolves with `undefined` when the signal aborts. Disposing takes the listener off again. */
 export function onAbort(signal: AbortSignal): { promise: Promise<undefined>; dispose(): void } {

@@ -1,4 +1,6 @@
 /** Makes what a tool gave back fit for a request: well-formed, not empty, not endless. */
+import { isRecord } from '../../is-record.ts';
+import { asSoundBlock } from '../../journal/sound-blocks.ts';
 import type { ToolResultContent } from '../../messages.ts';
 import { wellFormed } from '../../well-formed.ts';
 import type { ToolOutput } from '../tool.ts';
@@ -14,17 +16,20 @@ const NO_OUTPUT = '(no output)';
 
 /**
  * A tool's output as an answer. *Contract:* never throws, whatever a tool of somebody else returns:
- * a block of an unknown kind becomes text.
+ * a block of an unknown kind becomes text, a broken one the word of what is wrong with it. When it
+ * is all broken, the answer is an error.
  */
 export function presentable(output: ToolOutput): Answer {
   const isError = output.isError === true;
   const data = dataOf(output.data);
-  const content =
+  const said: Said =
     typeof output.content === 'string'
-      ? textWithin(output.content, RESULT_CHARS_MAX)
+      ? { content: textWithin(output.content, RESULT_CHARS_MAX), isError }
       : blocksWithin(output.content, isError);
-  return { content, isError, ...(data === undefined ? {} : { data }) };
+  return { ...said, ...(data === undefined ? {} : { data }) };
 }
+
+type Said = Pick<Answer, 'content' | 'isError'>;
 
 function textWithin(text: string, charsMax: number): string {
   if (text.trim() === '') return NO_OUTPUT;
@@ -40,36 +45,52 @@ export function charsLeftOut(text: string): number {
   return Number(chars);
 }
 
-function blocksWithin(blocks: unknown, isError: boolean): Answer['content'] {
-  if (!Array.isArray(blocks)) return textWithin(jsonOf(blocks), RESULT_CHARS_MAX);
+function blocksWithin(blocks: unknown, isError: boolean): Said {
+  if (!Array.isArray(blocks)) {
+    return { content: textWithin(jsonOf(blocks), RESULT_CHARS_MAX), isError };
+  }
+  const read = blocks.map(partOf);
+  const isBroken = read.some(({ isFlaw }) => isFlaw) && !read.some(({ isFlaw }) => !isFlaw);
   const kept: ToolResultContent[] = [];
   let charsLeft = RESULT_CHARS_MAX;
   let missing = 0;
-  for (const block of blocks as readonly ToolResultContent[]) {
-    if (isKnown(block) && block.type !== 'text') {
+  for (const { part } of read) {
+    if (part.type !== 'text') {
       // The API takes text only when is_error is set.
-      if (isError) kept.push({ type: 'text', text: `(${block.type} left out of an error)` });
-      else kept.push(block);
+      if (isError) kept.push({ type: 'text', text: `(${part.type} left out of an error)` });
+      else kept.push(part);
       continue;
     }
-    const text = isKnown(block) && block.type === 'text' ? block.text : jsonOf(block);
+    const { text } = part;
     if (text.trim() === '') continue;
     missing += Math.max(0, text.length - charsLeft);
     if (charsLeft > 0) kept.push({ type: 'text', text: wellFormed(text.slice(0, charsLeft)) });
     charsLeft = Math.max(0, charsLeft - text.length);
   }
   if (missing > 0) kept.push({ type: 'text', text: leftOut(missing) });
-  return kept.length > 0 ? kept : NO_OUTPUT;
+  return { content: kept.length > 0 ? kept : NO_OUTPUT, isError: isError || isBroken };
 }
 
-const isKnown = (block: unknown): block is ToolResultContent => {
-  if (block === null || typeof block !== 'object') return false;
-  const { type, text } = block as { type?: unknown; text?: unknown };
-  if (type === 'text') return typeof text === 'string';
-  return (
-    type === 'image' || type === 'document' || type === 'search_result' || type === 'tool_reference'
-  );
-};
+interface Part {
+  readonly part: ToolResultContent;
+  /** It is not what the tool has given but why that could not be kept. */
+  readonly isFlaw: boolean;
+}
+
+/**
+ * What can stand in a result stays, and is a copy: the tool may go on changing its own. What is of
+ * another kind is text; what lacks something that its kind must have would be refused for ever.
+ */
+function partOf(given: unknown, index: number): Part {
+  if (!isKindOfPart(given)) return { part: { type: 'text', text: jsonOf(given) }, isFlaw: false };
+  const sound = asSoundBlock(given);
+  if ('block' in sound) return { part: sound.block as ToolResultContent, isFlaw: false };
+  const text = `(left out of this result: content[${index}] ${sound.flaw})`;
+  return { part: { type: 'text', text }, isFlaw: true };
+}
+
+const kinds: readonly unknown[] = ['text', 'image', 'document', 'search_result', 'tool_reference'];
+const isKindOfPart = (block: unknown): boolean => isRecord(block) && kinds.includes(block.type);
 
 const jsonOf = (value: unknown): string => {
   try {

@@ -6,10 +6,12 @@
  * together, an unsafe one alone; nothing overtakes an unsafe call. With `streaming` off the same
  * rules hold, but nothing begins before the drain.
  */
+
 import type { QueryEvent, ToolCommand } from '../../../machines/events.ts';
 import type { LogMessage, ToolUseBlock } from '../../messages.ts';
 import { loadShellParser } from '../../permissions/shell/parser.ts';
 import { wellFormed } from '../../well-formed.ts';
+import { TOOL_DEADLINE_MS } from '../define-tool.ts';
 import type { Tool, ToolInput } from '../tool.ts';
 import { type Answer, answers, bounded, fingerprintOf, resultMessage, textOf } from './answer.ts';
 import type { ExecutorDeps } from './deps.ts';
@@ -54,11 +56,17 @@ export interface DeferredCall {
 export function announcedDeadlineMs(tool: Tool | undefined, input: ToolInput | undefined): number {
   if (!tool || !input) return ANSWER_MS;
   try {
-    return tool.deadlineMs(input) + HOOKS_MS;
+    return ownDeadlineMs(tool, input) + HOOKS_MS;
   } catch {
     return ANSWER_MS; // an input that it does not understand: parsing will say so
   }
 }
+
+/** What is no number would end the call at once: then it is the one of an ordinary tool. */
+const ownDeadlineMs = (tool: Tool, input: ToolInput): number => {
+  const deadlineMs = tool.deadlineMs(input);
+  return deadlineMs > 0 ? deadlineMs : TOOL_DEADLINE_MS;
+};
 
 export class StreamingToolExecutor {
   readonly #deps: ExecutorDeps;
@@ -299,7 +307,7 @@ export class StreamingToolExecutor {
       if (entry.state.status === 'running') entry.state = { ...entry.state, ...change };
     };
     return {
-      deadlineMs: (input) => Math.min(call.tool.deadlineMs(input), entry.deadlineMs),
+      deadlineMs: (input) => Math.min(ownDeadlineMs(call.tool, input), entry.deadlineMs),
       // With the times: the host's clock stands still in between.
       asked: (question) =>
         say({ type: 'person.asked', question, toolUseId: call.id, atMs: this.#deps.now() }),
