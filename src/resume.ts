@@ -11,6 +11,7 @@ import {
   SessionInUseError,
 } from '../services/journal/store.ts';
 import { projectFolder } from '../services/journal/transcript.ts';
+import { messageOf } from '../services/message-of.ts';
 import type { ResumedSession } from './config.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -96,7 +97,7 @@ async function newSession(
   return { sessionId: sessionId ?? randomUUID() };
 }
 
-/** The newest session of this folder; without one a new session begins. */
+/** The newest session of this folder in which something was said; without one a new one begins. */
 async function newest(store: JournalStore): Promise<string | undefined> {
   const sessions = await store.list();
   return sessions.reduce(
@@ -106,8 +107,12 @@ async function newest(store: JournalStore): Promise<string | undefined> {
 }
 
 async function isThere(store: JournalStore, id: string): Promise<boolean> {
-  for await (const _ of store.readBack(id)) return true;
-  return false;
+  try {
+    for await (const _ of store.readBack(id)) return true;
+    return false;
+  } catch (error) {
+    throw new UsageError(`session ${id} cannot be read: ${messageOf(error)}`);
+  }
 }
 
 async function hold(store: JournalStore, id: string): Promise<JournalWriter> {
@@ -138,8 +143,13 @@ async function missing(
   opened: JournalStore,
 ): Promise<string> {
   const projects = join(home, 'projects');
+  const own = projectFolder(home, cwd);
+  const fileIn = (folder: string) => join(folder, `${id}.jsonl`);
+  if (!store && existsSync(fileIn(own))) {
+    return `nothing to resume: ${fileIn(own)} has no line, nothing was said in it: remove it`;
+  }
   const others = store || !existsSync(projects) ? [] : readdirSync(projects);
-  const elsewhere = others.find((name) => existsSync(join(projects, name, `${id}.jsonl`)));
+  const elsewhere = others.find((name) => existsSync(fileIn(join(projects, name))));
   const here = [...(await opened.list())].sort((a, b) => b.modifiedMs - a.modifiedMs);
   const ids = here.slice(0, NAMED_MAX).map(({ sessionId }) => sessionId);
   const where =

@@ -11,15 +11,17 @@ import {
   ftruncateSync,
   openSync,
   readSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs';
-import { open, readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeFolder } from '../make-folder.ts';
 import { linesBack } from './lines-back.ts';
 import { lockOwner, type SessionLock, takeLock } from './lock.ts';
 import { parseLine, recordIn } from './parse-line.ts';
+import { openSessionFile, saysNothing } from './session-file.ts';
 import {
   isSessionId,
   type JournalRecord,
@@ -80,7 +82,7 @@ export class FileJournalStore implements JournalStore {
   }
 
   async first(sessionId: string): Promise<JournalRecord | undefined> {
-    const file = await open(this.#path(sessionId), 'r').catch(() => undefined);
+    const file = await openSessionFile(this.#path(sessionId)).catch(() => undefined);
     if (!file) return undefined;
     try {
       const bytes = Buffer.alloc(Math.min(FIRST_BYTES_MAX, (await file.stat()).size));
@@ -102,6 +104,8 @@ export class FileJournalStore implements JournalStore {
       found.map(async (sessionId) => {
         const stats = await stat(this.#path(sessionId)).catch(() => undefined);
         if (!stats?.isFile()) return [];
+        // One that cannot be read is a session: whoever wants it is told why.
+        if (await saysNothing(this.#path(sessionId)).catch(() => false)) return [];
         return [{ sessionId, modifiedMs: stats.mtimeMs, sizeBytes: stats.size }];
       }),
     );
@@ -138,6 +142,8 @@ class FileWriter implements JournalWriter {
   readonly #lock: SessionLock;
   readonly #calls: FileCalls;
   #fd: number | undefined;
+  /** It was made by us. */
+  #isNew = false;
   /** Up to here the file holds whole lines. */
   #sizeBytes = 0;
   /** Lines that could not be written yet. */
@@ -237,13 +243,26 @@ class FileWriter implements JournalWriter {
       if (!this.#isInDoubt) this.#failure = undefined;
     } catch (error) {
       this.#failure = error as Error;
+      if (this.#written === 0 && this.#isNew) this.#takeBack();
     }
+  }
+
+  /** A file without a first line would pass for the newest session, and nobody could go on with it. */
+  #takeBack(): void {
+    if (this.#fd === undefined) return;
+    closeSync(this.#fd);
+    this.#fd = undefined;
+    this.#isNew = false;
+    try {
+      unlinkSync(this.#path);
+    } catch {} // then it stays, and is passed over
   }
 
   #create(): number {
     makeFolder(join(this.#path, '..'), 0o700);
     const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
     const fd = openSync(this.#path, flags, 0o600);
+    this.#isNew = true;
     // The name of the file must survive, too. Not every system can do this for a folder.
     try {
       const folder = openSync(join(this.#path, '..'), constants.O_RDONLY);

@@ -1,5 +1,5 @@
 /** Lines of a file from its end, in bounded memory: what is old need not be read to go on. */
-import { open } from 'node:fs/promises';
+import { openSessionFile } from './session-file.ts';
 
 /** Large enough that a disk does not mind, small enough that a recent boundary is soon found. */
 const CHUNK_BYTES = 256 << 10;
@@ -10,10 +10,7 @@ const NEWLINE = 0x0a;
  * what was there at the begin is read. A file that is not there has no lines.
  */
 export async function* linesBack(path: string): AsyncGenerator<Buffer, void, undefined> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const file = await openSessionFile(path);
   if (!file) return;
   try {
     let at = (await file.stat()).size;

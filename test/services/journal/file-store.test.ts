@@ -194,6 +194,29 @@ describe('TRN-08 a full disk', () => {
     expect(lines().map((line) => JSON.parse(line).n)).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
+  it('full before the first line: no file stays that would pass for the newest session', async () => {
+    let isFull = true;
+    const { writeSync } = await import('node:fs');
+    const fs = new FileJournalStore({
+      folder: folder(),
+      calls: {
+        write: (fd, bytes, offset, length) => {
+          if (!isFull) return writeSync(fd, bytes, offset, length);
+          throw Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
+        },
+        synchronise: () => Promise.resolve(),
+      },
+    });
+    const writer = await fs.open('s1');
+    writer.append({ type: 'note', n: 0 });
+    expect(writer.failure?.message).toMatch(/ENOSPC/);
+    expect(readdirSync(folder())).toEqual(['s1']); // its lock
+    isFull = false;
+    writer.append({ type: 'note', n: 1 });
+    await writer.close();
+    expect(lines().map((line) => JSON.parse(line).n)).toEqual([0, 1]);
+  });
+
   it('a sync covers all that was written before it was asked for', async () => {
     const done: (() => void)[] = [];
     const fs = new FileJournalStore({

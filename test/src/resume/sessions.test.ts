@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -87,6 +88,40 @@ describe('going on with a session', () => {
       options: { continue: true },
     });
     expect(again.sessionId).toBe(other.sessionId);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['only ends of lines', '\n\n\n'],
+    ['zeros, as a disk without power leaves them', '\0'.repeat(9_000)],
+  ])('a file in which nothing was said is no session: %s', async (_, content) => {
+    const good = await place.run({ script: { replies: [say('good')] } });
+    writeFileSync(join(project(), 'empty.jsonl'), content);
+    const later = new Date(Date.now() + 60_000);
+    utimesSync(join(project(), 'empty.jsonl'), later, later);
+    const here = { cwd: place.cwd, home: place.home };
+    expect((await listSessions(here)).map((one) => one.sessionId)).toEqual([good.sessionId]);
+    const more = { replies: [say('more')] };
+    const again = await place.run({ script: more, options: { continue: true } });
+    expect(again.sessionId).toBe(good.sessionId);
+    const resumed = place.run({ script: more, options: { resume: 'empty' } });
+    if (content.trim() === '') await expect(resumed).rejects.toThrow(/empty\.jsonl has no line/);
+    else await expect(resumed).rejects.toThrow(UsageError);
+    await expect(resumed).rejects.not.toThrow(/another folder/);
+  });
+
+  it.each([
+    ['a pipe', (path: string) => execFileSync('mkfifo', [path])],
+    ['a folder', (path: string) => mkdirSync(path)],
+    ['a device', (path: string) => symlinkSync('/dev/zero', path)],
+  ])('what is no file is refused by its name, and nobody waits: %s', async (_, make) => {
+    mkdirSync(project(), { recursive: true });
+    make(join(project(), 'odd.jsonl'));
+    const script = { replies: [say('new')] };
+    const resumed = place.run({ script, options: { resume: 'odd' } });
+    await expect(resumed).rejects.toThrow(/session odd cannot be read: .*odd\.jsonl is no file/);
+    const again = await place.run({ script, options: { continue: true } });
+    expect(again.last).toMatchObject({ result: 'new' });
   });
 
   it('what cannot be resumed is said with a remedy', async () => {
