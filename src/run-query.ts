@@ -22,7 +22,7 @@ import type { OutputQueue } from './output-queue.ts';
 import { type HeldQuery, heldAsk, heldTalk } from './query-hold.ts';
 import type { QueryScope } from './query-scope.ts';
 import { show } from './show.ts';
-import { errorToWire } from './to-wire.ts';
+import { errorToWire, type SystemWord } from './to-wire.ts';
 import type { SDKMessage } from './wire.ts';
 
 /** After the end, so long for the last words: the usage of a stream that was cut off. */
@@ -217,6 +217,13 @@ function hear(word: QueryOutput, scope: QueryScope, actor: Actor<typeof queryMac
 }
 
 function tell(word: QueryOutput, scope: QueryScope): void {
+  keep(word, scope);
+  const said = saidOf(word);
+  if (said) scope.system(said);
+}
+
+/** What a word does beside what is said of it. */
+function keep(word: QueryOutput, scope: QueryScope): void {
   const { session, turn } = scope;
   switch (word.type) {
     case 'message':
@@ -230,54 +237,14 @@ function tell(word: QueryOutput, scope: QueryScope): void {
       turn.agree(word.messages.map(({ uuid }) => session.log.get(uuid)));
       return;
     case 'transition':
-      if (word.reason !== undefined) {
-        session.transcript.note('transition', { reason: word.reason, iteration: word.iteration });
-        scope.system({ subtype: 'transition', reason: word.reason, iteration: word.iteration });
-      }
-      return;
-    case 'retry':
-      scope.system({
-        subtype: 'api_retry',
-        attempt: word.attempt,
-        max_retries: word.attemptsMax,
-        retry_delay_ms: Math.round(word.delayMs),
-        error_status: word.failure.status ?? null,
-        error: word.failure.detail,
-      });
-      return;
-    case 'fallback':
-      scope.system({
-        subtype: 'model_fallback',
-        trigger: 'overloaded',
-        original_model: word.from,
-        fallback_model: word.to,
-        level: 'warning',
-        content: `${word.from} is overloaded: ${word.to} takes over for this turn`,
-      });
+      if (word.reason === undefined) return;
+      session.transcript.note('transition', { reason: word.reason, iteration: word.iteration });
       return;
     case 'person':
       if (word.openQuestions > 0) scope.notify('permission_prompt', 'A tool call waits for you.');
-      scope.system({
-        subtype: 'session_state_changed',
-        state: word.openQuestions > 0 ? 'requires_action' : 'running',
-      });
-      return;
-    case 'warning':
-      scope.warn(word.text);
       return;
     case 'error':
       showError(word.flaw, word.detail, scope);
-      return;
-    case 'budgetContinued':
-      scope.system({
-        subtype: 'token_budget',
-        action: 'continue',
-        continuation_count: word.continuationCount,
-        percentage: word.percentage,
-      });
-      return;
-    case 'budgetCompleted':
-      scope.system({ subtype: 'token_budget', action: 'stop', ...completionOf(word) });
       return;
     case 'roundDescribed':
       scope.queue.push({
@@ -291,16 +258,64 @@ function tell(word: QueryOutput, scope: QueryScope): void {
     case 'sampled':
       scope.sampled(word.iteration);
       return;
+    case 'retry':
+    case 'fallback':
+    case 'warning':
+    case 'budgetContinued':
+    case 'budgetCompleted':
     case 'maxTurnsReached':
-      scope.system({
-        subtype: 'attachment',
-        attachment: {
-          type: 'max_turns_reached',
-          maxTurns: word.maxTurns,
-          turnCount: word.turnCount,
-        },
-      });
       return;
+  }
+}
+
+/** What the host hears of a word as a message of the system. Pure. */
+function saidOf(word: QueryOutput): SystemWord | undefined {
+  switch (word.type) {
+    case 'transition':
+      if (word.reason === undefined) return undefined;
+      return { subtype: 'transition', reason: word.reason, iteration: word.iteration };
+    case 'retry':
+      return {
+        subtype: 'api_retry',
+        attempt: word.attempt,
+        max_retries: word.attemptsMax,
+        retry_delay_ms: Math.round(word.delayMs),
+        error_status: word.failure.status ?? null,
+        error: word.failure.detail,
+      };
+    case 'fallback':
+      return {
+        subtype: 'model_fallback',
+        trigger: 'overloaded',
+        original_model: word.from,
+        fallback_model: word.to,
+        level: 'warning',
+        content: `${word.from} is overloaded: ${word.to} takes over for this turn`,
+      };
+    case 'person': {
+      const state = word.openQuestions > 0 ? 'requires_action' : 'running';
+      return { subtype: 'session_state_changed', state };
+    }
+    case 'warning':
+      return { subtype: 'informational', level: 'warning', content: word.text };
+    case 'budgetContinued':
+      return {
+        subtype: 'token_budget',
+        action: 'continue',
+        continuation_count: word.continuationCount,
+        percentage: word.percentage,
+      };
+    case 'budgetCompleted':
+      return { subtype: 'token_budget', action: 'stop', ...completionOf(word) };
+    case 'maxTurnsReached': {
+      const { maxTurns, turnCount } = word;
+      return {
+        subtype: 'attachment',
+        attachment: { type: 'max_turns_reached', maxTurns, turnCount },
+      };
+    }
+    default:
+      return undefined;
   }
 }
 

@@ -51,6 +51,7 @@ export const namesOf = (messages: readonly LogMessage[]): readonly string[] =>
   messages.filter(({ uuid }) => !isInvented(uuid)).map(({ uuid }) => bareUuid(uuid));
 
 /** One for each history that grows: it remembers where it has looked, and costs what is new. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: closures over one state; none of them is long
 export function createCollapse(deps: CollapseDeps): ContextCollapse {
   const { log, counter, collapses } = deps;
   const view = createView(deps);

@@ -131,6 +131,7 @@ const toolSize = (tool: Tool) => {
 };
 
 /** One for each history that grows: a subagent has its own. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: closures over one state; none of them is long
 export function createTokenCounter({ log, fixed }: TokenCounterDeps): TokenCounter {
   let anchor: Anchor | undefined;
   /** Real tokens over estimated ones. */

@@ -89,6 +89,7 @@ const wishesOf = (custom: string | undefined, verdict: HookVerdict) =>
   [custom ?? '', ...verdict.additionalContext].filter((wish) => wish.trim() !== '');
 
 /** Compaction, for whoever wants one: a threshold, a full window, a person. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: closures over one state; none of them is long
 export function createCompact(deps: CompactDeps): Compact {
   const { log, counter, tell, runHooks } = deps;
   const sizeOf = (messages: readonly LogMessage[]) => counter.estimateMessages(messages);

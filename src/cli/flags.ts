@@ -1,10 +1,10 @@
 /** The flags: their names, how their values are read, and the help. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { PermissionMode } from '../../services/permissions/types.ts';
+import { permissionModeNamed, permissionModes } from '../permission-modes.ts';
 import type { SettingSource } from '../settings.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
-import { permissionModeNamed, permissionModes } from '../permission-modes.ts';
 
 export type OutputFormat = 'text' | 'json' | 'stream-json';
 
@@ -171,12 +171,12 @@ function makeCommand(): Command {
     .allowExcessArguments(true)
     .exitOverride()
     .configureOutput({ writeOut: () => {}, writeErr: () => {}, outputError: () => {} });
-  const add = (flags: string, text: string, parse?: (text: string, before?: never) => unknown) => {
+  const add: Add = (flags, text, parse) => {
     const option = new Option(flags, text);
     command.addOption(parse ? option.argParser(parse as never) : option);
   };
-  const choose = (flags: string, text: string, choices: readonly string[]) =>
-    command.addOption(new Option(flags, text).choices(choices));
+  const choose: Choose = (flags, text, choices) =>
+    void command.addOption(new Option(flags, text).choices(choices));
   add('-p, --print', 'answer one prompt and end');
   choose('--output-format <format>', 'of the answer', ['text', 'json', 'stream-json']);
   choose('--input-format <format>', 'stream-json: prompts as JSON lines', ['text', 'stream-json']);
@@ -205,6 +205,19 @@ function makeCommand(): Command {
   add('--json-schema <schema>', 'shape of the answer', jsonObject);
   choose('--thinking <mode>', 'adaptive | disabled', ['adaptive', 'disabled']);
   add('--max-thinking-tokens <tokens>', 'a fixed budget for thinking', wholeNumber);
+  addSessionFlags(add, choose);
+  for (const name of [...ignoredFlags, ...Object.keys(refusedFlags)]) {
+    command.addOption(new Option(`--${name} <value>`).hideHelp());
+  }
+  for (const name of ignoredSwitches) command.addOption(new Option(`--${name}`).hideHelp());
+  return command;
+}
+
+type Add = (flags: string, text: string, parse?: (text: string, before?: never) => unknown) => void;
+type Choose = (flags: string, text: string, choices: readonly string[]) => void;
+
+/** What is told of the work, which session it is, and who looks on. */
+function addSessionFlags(add: Add, choose: Choose): void {
   add('--include-partial-messages', 'the deltas of answers, too');
   add('--include-hook-events', 'what hooks do, too');
   add('--replay-user-messages', 'prompts come back on the output');
@@ -237,11 +250,6 @@ function makeCommand(): Command {
     siteName,
   );
   add('-d, --debug', 'say on stderr what is ignored');
-  for (const name of [...ignoredFlags, ...Object.keys(refusedFlags)]) {
-    command.addOption(new Option(`--${name} <value>`).hideHelp());
-  }
-  for (const name of ignoredSwitches) command.addOption(new Option(`--${name}`).hideHelp());
-  return command;
 }
 
 const helpAfter = `

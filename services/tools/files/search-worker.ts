@@ -26,6 +26,7 @@ export interface SearchedFile {
  * So the thread needs no file of its own, neither beside the sources nor beside the bundle.
  * @param load `require` of the thread; under another name, for bundlers rewrite that one.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: a thread is made from its text: nothing of it can stand elsewhere
 export const searchWorker = (load: NodeJS.Require): void => {
   const fs = load('node:fs') as typeof import('node:fs');
   const threads = load('node:worker_threads') as typeof import('node:worker_threads');
