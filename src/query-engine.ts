@@ -156,8 +156,9 @@ export class QueryEngine {
   /**
    * The messages that the model reads a summary of, word for word. Reading them changes nothing.
    * @param id as `context_edit` names it in `collapse_ids`.
-   * @returns `undefined` when there is none of this name, or its messages are not at hand: a process
-   * that has resumed the session behind a compaction does not have them.
+   * @returns `undefined` when there is none of this name, or its messages are not at hand: behind a
+   * compaction a process that has resumed the session does not have them, nor one that has cut its
+   * past twice since.
    */
   expandCollapse(id: string): readonly LogMessage[] | undefined {
     return originalsOf(this.#state.session, id);
