@@ -4,7 +4,7 @@
  */
 import { permissionMode } from './check-options.ts';
 import { checkTools } from './check-tools.ts';
-import { type Check, fieldsOf, positive, wholePositive } from './checks.ts';
+import { type Check, fieldsOf, orUnbounded, positive, wholePositive } from './checks.ts';
 import type { QueryEngineConfig } from './config.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -13,10 +13,10 @@ const bounds: Check = fieldsOf(
   {},
   {
     autoCompactWindow: wholePositive,
-    maxBudgetUsd: positive,
-    maxDurationMs: wholePositive,
+    maxBudgetUsd: orUnbounded(positive),
+    maxDurationMs: orUnbounded(wholePositive),
     maxOutputTokens: wholePositive,
-    maxTurns: wholePositive,
+    maxTurns: orUnbounded(wholePositive),
     tokenBudget: wholePositive,
   },
 );

@@ -2,7 +2,6 @@
  * The options of a host, looked at once at the door, before anything is read or begun. TypeScript
  * has done so for hosts that have it; what comes from a form, a file or `Number(…)` it has not seen.
  */
-
 import { hookEvents } from '../services/hooks/types.ts';
 import { isRecord } from '../services/is-record.ts';
 import {
@@ -19,6 +18,7 @@ import {
   listOf,
   oneOf,
   optional,
+  orUnbounded,
   positive,
   recordOf,
   shown,
@@ -93,9 +93,9 @@ const optionChecks: { readonly [Name in keyof Options]-?: Check } = {
   ),
   includeHookEvents: yesOrNo,
   includePartialMessages: yesOrNo,
-  maxBudgetUsd: positive,
+  maxBudgetUsd: orUnbounded(positive),
   maxThinkingTokens: wholeOrZero,
-  maxTurns: wholePositive,
+  maxTurns: orUnbounded(wholePositive),
   mcpClients: listOf('connections', connection),
   mcpServers: recordOf('servers', anObject),
   strictMcpConfig: yesOrNo,
@@ -128,7 +128,7 @@ const optionChecks: { readonly [Name in keyof Options]-?: Check } = {
   ),
   fetch: aFunction,
   defaultHeaders: recordOf('texts', text),
-  maxDurationMs: wholePositive,
+  maxDurationMs: orUnbounded(wholePositive),
   tokenBudget: wholePositive,
   maxOutputTokens: wholePositive,
   autoCompactWindow: wholePositive,

@@ -48,7 +48,7 @@ export const someText = expects(
 );
 export const yesOrNo = expects('true or false', (value) => typeof value === 'boolean');
 export const aFunction = expects('a function', isFunction);
-/** Above 0. Without a bound is: not given. `NaN` would be a bound that never binds. */
+/** `NaN` would be a bound that never binds. */
 export const positive = expects(
   'a number above 0',
   (value) => typeof value === 'number' && Number.isFinite(value) && value > 0,
@@ -57,6 +57,11 @@ export const wholePositive = expects(
   'a whole number above 0',
   (value) => Number.isSafeInteger(value) && Number(value) > 0,
 );
+/** A bound that a host may lift, in so many words. */
+export const orUnbounded =
+  (bound: Check): Check =>
+  (value, place) =>
+    value === Number.POSITIVE_INFINITY ? [] : bound(value, place);
 export const wholeOrZero = expects(
   'a whole number, 0 or above',
   (value) => Number.isSafeInteger(value) && Number(value) >= 0,

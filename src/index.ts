@@ -48,6 +48,7 @@ export type {
 } from './engine-events.ts';
 export type { InterruptedTurn } from './left-behind.ts';
 export { configFromOptions, engineFromOptions, type Options } from './options.ts';
+export { defineTool, type OwnTool, type ParameterSchema } from './own-tool.ts';
 export { ask, type Query, query, type SDKUserPrompt } from './query.ts';
 export { QueryEngine } from './query-engine.ts';
 export type { HeldQuery, QueryHold } from './query-hold.ts';

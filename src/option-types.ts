@@ -21,7 +21,7 @@ import type { SettingSource } from './settings.ts';
 
 /** Options with the official SDK's names and meanings; what is ours stands at the end. */
 export interface Options {
-  /** The host's own way to stop: an abort ends the turn that runs, with a result that says so. */
+  /** The host's own way to stop: an abort ends the turn that runs. Default: none. */
   readonly abortController?: AbortController;
   /** More folders that count as inside, absolute or relative to `cwd`. Default: none. */
   readonly additionalDirectories?: readonly string[];
@@ -53,9 +53,9 @@ export interface Options {
   readonly includePartialMessages?: boolean;
   /** Dollars for all requests of the session together. Default: no bound. */
   readonly maxBudgetUsd?: number;
-  /** Tokens for thinking; 0: none. `thinking` wins. Default: as the model does it. */
+  /** Tokens for thinking; 0: none. `thinking` wins. Default: 0. */
   readonly maxThinkingTokens?: number;
-  /** Model calls for one prompt. Default: no bound. */
+  /** Model calls for one prompt; `Infinity`: no bound. Default: 1,000. */
   readonly maxTurns?: number;
   /** Servers of tools that are connected already. Default: none. */
   readonly mcpClients?: readonly MCPServerConnection[];
@@ -74,7 +74,10 @@ export interface Options {
   ) => Promise<ElicitationAnswer>;
   /** Hears what child processes of servers print on stderr, bounded. Default: nobody does. */
   readonly stderr?: (text: string) => void;
-  /** The model, or an alias: `sonnet`, `opus`, `haiku`. Default: `ANTHROPIC_MODEL`, else the newest Sonnet. */
+  /**
+   * The model, or an alias: `sonnet`, `opus`, `haiku`. Default: the settings', else
+   * `ANTHROPIC_MODEL`, else the newest Sonnet.
+   */
   readonly model?: string;
   /** The answer has this shape, and is in `structured_output`. Default: words. */
   readonly outputFormat?: {
@@ -115,7 +118,7 @@ export interface Options {
   readonly appendSystemPrompt?: string;
   /** Tokens that the model is told to get along with. Default: it is told nothing. */
   readonly taskBudget?: { readonly total: number };
-  /** How the model thinks. Default: it does not. */
+  /** How the model thinks. Default: as `maxThinkingTokens` says. */
   readonly thinking?: ThinkingConfig;
   /**
    * Tells, too, what each request holds and why each call may run (`informational`, `info`).
@@ -134,13 +137,16 @@ export interface Options {
   readonly defaultHeaders?: Readonly<Record<string, string>>;
   /** Milliseconds for one prompt. Default: the settings', else no bound. */
   readonly maxDurationMs?: number;
-  /** Output tokens for which a turn goes on. Default: the settings', else it ends when it is done. */
+  /** Output tokens for which a turn goes on. Default: the settings', else none are wanted. */
   readonly tokenBudget?: number;
   /** `max_tokens` of each request. Default: the settings', else by model, raised where needed. */
   readonly maxOutputTokens?: number;
-  /** Window in tokens for compaction, where it is to be smaller. Default: the model's. */
+  /** Window in tokens for compaction, if smaller. Default: the settings', else the model's. */
   readonly autoCompactWindow?: number;
-  /** Above so many messages the oldest turns are dropped, without a summary. Default: never. */
+  /**
+   * Above so many messages the oldest turns are dropped, without a summary. Default: the settings',
+   * else never.
+   */
   readonly historySnip?: { readonly maxMessages: number };
   /**
    * Hosts inside of the machine or its network (`localhost`) that WebFetch may reach, too.

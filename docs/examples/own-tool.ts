@@ -1,42 +1,27 @@
 /** How do I give the model a tool of mine? */
-import { query, type Tool } from 'escapement';
+import { defineTool, query } from 'escapement';
+import { z } from 'zod';
 
-const weather: Tool = {
+const weather = defineTool({
   name: 'Weather',
   description: 'The weather in a city, now.',
-  inputSchema: {
-    type: 'object',
-    properties: { city: { type: 'string' } },
-    required: ['city'],
-    additionalProperties: false,
-  },
-  maxResultSizeChars: 10_000,
-  parse: (input) =>
-    typeof input === 'object' && input !== null && 'city' in input
-      ? { ok: true, input: { city: String(input.city) } }
-      : { ok: false, message: 'the parameter city is missing' },
-  isConcurrencySafe: () => true,
-  isReadOnly: () => true,
-  touches: () => ({ kind: 'nothing' }),
-  deadlineMs: () => 10_000,
-  gist: (input) => String(input.city),
-  call: async (input, { signal }) => {
-    const url = `https://example.org/weather?city=${encodeURIComponent(String(input.city))}`;
+  input: z.object({ city: z.string().describe('its name, in English') }),
+  isReadOnly: true,
+  // The signal is aborted by the host, by the deadline, or when the query ends.
+  run: async ({ city }, { signal }) => {
+    const url = `https://example.org/weather?city=${encodeURIComponent(city)}`;
     const answer = await fetch(url, { signal });
+    // A throw is shown to the model as an error, too; this says it in better words.
     return answer.ok
-      ? { content: await answer.text() }
+      ? await answer.text()
       : { content: `the service answered ${answer.status}`, isError: true };
   },
-};
+});
 
 export async function withWeather(prompt: string): Promise<void> {
-  const connection = {
-    name: 'weather',
-    status: 'connected' as const,
-    tools: [weather],
-    close: async () => {},
-  };
-  for await (const message of query({ prompt, options: { mcpClients: [connection] } })) {
+  // Every call of it asks, unless a rule says that it need not.
+  const options = { customTools: [weather], allowedTools: ['Weather'] };
+  for await (const message of query({ prompt, options })) {
     if (message.type === 'result') console.log(message.result);
   }
 }

@@ -8,8 +8,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ignoredOptions, refusedOptions } from '../../src/check-options.ts';
-import { engineFromOptions, type Options } from '../../src/options.ts';
+import type { QueryEngineConfig } from '../../src/config.ts';
+import { configFromOptions, engineFromOptions, type Options } from '../../src/options.ts';
 import { query } from '../../src/query.ts';
+import { QueryEngine } from '../../src/query-engine.ts';
 import { callTool, say, scriptedModel } from '../../src/testing/index.ts';
 import { UsageError } from '../../src/usage-error.ts';
 import type { SDKMessage } from '../../src/wire.ts';
@@ -54,13 +56,34 @@ describe('a bound that would bind nothing', () => {
   it.each(['maxTurns', 'maxBudgetUsd', 'maxDurationMs', 'tokenBudget', 'maxOutputTokens'])(
     '%s: only a number above 0 is one',
     async (name) => {
-      for (const value of [Number.NaN, -1, 0, Number.POSITIVE_INFINITY, '5', null]) {
+      for (const value of [Number.NaN, -1, 0, '5', null]) {
         const shown = typeof value === 'string' ? `"${value}"` : String(value);
         await refused({ [name]: value }, `${name}: expected a `);
         await refused({ [name]: value }, `, not ${shown}`);
       }
     },
   );
+
+  it('of an engine that a host configures itself, too', async () => {
+    const config = await configFromOptions(
+      { client: scriptedModel({ replies: [] }), settingSources: [], cwd: folder },
+      { ESCAPEMENT_HOME: folder, HOME: folder },
+    );
+    const make = (more: Partial<QueryEngineConfig>) => () =>
+      new QueryEngine({ ...config, ...more });
+    expect(make({ maxBudgetUsd: Number.NaN })).toThrow('config.maxBudgetUsd: expected a number');
+    const { toolPermissionContext } = config.getAppState();
+    const odd = { ...toolPermissionContext, mode: 'Plan' as 'plan' };
+    const getAppState = () => ({ toolPermissionContext: odd, todos: [] });
+    expect(make({ getAppState })).toThrow('permissionMode: expected one of');
+  });
+
+  it('is lifted by Infinity alone, said on purpose', async () => {
+    const unbounded = Number.POSITIVE_INFINITY;
+    const { thrown } = await ask({ maxTurns: unbounded, maxDurationMs: unbounded });
+    expect(thrown).toBeUndefined();
+    await refused({ tokenBudget: unbounded }, 'tokenBudget: expected a whole number');
+  });
 
   it('an option that is undefined was not given', async () => {
     const { messages, thrown } = await ask({ maxTurns: undefined, nonsense: undefined });

@@ -33,6 +33,10 @@ const generated = [
     make: async () => (await load('test/tools/prompt-doc.ts')).promptDoc(),
   },
   {
+    file: 'docs/options.md',
+    make: async () => (await load('test/tools/options-doc.ts')).optionsDoc(),
+  },
+  {
     file: 'docs/seed-map.md',
     make: async () => (await load('test/tools/seed-map.ts')).seedMap(),
   },

@@ -1,0 +1,200 @@
+/** Tools of the host: few words, careful defaults, and looked at when they are given. */
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type OwnTool, type ParameterSchema } from '../../src/own-tool.ts';
+import { callTool, callTools, say, toolNames } from '../../src/testing/index.ts';
+import { UsageError } from '../../src/usage-error.ts';
+import { hostTool } from '../tools/host-tool.ts';
+import { heard, type Story, tell } from '../tools/story.ts';
+
+const weather = (more: Partial<OwnTool<z.ZodObject<{ city: z.ZodString }>>> = {}) =>
+  defineTool({
+    name: 'Weather',
+    description: 'The weather in a city, now.',
+    input: z.object({ city: z.string().describe('its name') }),
+    run: async ({ city }) => `It rains in ${city}.`,
+    ...more,
+  });
+const asked = (input: object, more: Story['options'] = {}): Story => ({
+  script: { replies: [callTool('Weather', { ...input }), say('done')] },
+  options: { customTools: [weather()], ...(more as object) },
+});
+const results = (lines: readonly string[]) => lines.filter((line) => line.startsWith('result'));
+
+describe('defineTool', () => {
+  it('is offered beside the built-in tools, with the schema that zod says, and runs', async () => {
+    const told = await tell(asked({ city: 'Oslo' }));
+    const [first] = told.requests;
+    expect(first && toolNames(first)).toContain('Bash');
+    expect((first?.body.tools as unknown[] | undefined)?.at(-1)).toMatchObject({
+      name: 'Weather',
+      input_schema: {
+        type: 'object',
+        properties: { city: { type: 'string', description: 'its name' } },
+        required: ['city'],
+      },
+    });
+    expect(told.lines).toContain('result "It rains in Oslo."');
+  });
+
+  it('asks, unless a rule or the host says yes', async () => {
+    const plain = { permissionMode: 'default' as const };
+    const denied = await tell(asked({ city: 'Oslo' }, plain));
+    expect(denied.last.permission_denials).toMatchObject([{ tool_name: 'Weather' }]);
+    const ruled = await tell(asked({ city: 'Oslo' }, { ...plain, allowedTools: ['Weather'] }));
+    expect(results(ruled.lines)).toEqual(['result "It rains in Oslo."']);
+    const free = weather({ touches: () => ({ kind: 'nothing' }) });
+    const open = await tell(asked({ city: 'Oslo' }, { ...plain, customTools: [free] }));
+    expect(results(open.lines)).toEqual(['result "It rains in Oslo."']);
+  });
+
+  it('is taken away by disallowedTools, and kept by tools: []', async () => {
+    const without = await tell(asked({ city: 'x' }, { disallowedTools: ['Weather'] }));
+    expect(without.requests[0] && toolNames(without.requests[0])).not.toContain('Weather');
+    const alone = await tell(asked({ city: 'x' }, { tools: [] }));
+    expect(alone.requests[0] && toolNames(alone.requests[0])).toEqual(['Weather']);
+  });
+
+  it('a wrong input is told to the model and not run', async () => {
+    const told = await tell(asked({ town: 'Oslo' }));
+    expect(told.requests.map(heard)[1]?.at(-1)).toMatch(
+      /^user: error .*`city`: expected string, received undefined\. Parameters: city\./s,
+    );
+  });
+
+  it('a throw is an error that the model reads; blocks and isError are the tool’s own words', async () => {
+    const bad = weather({
+      run: async ({ city }) => {
+        if (city === 'Atlantis') throw new Error('no such city');
+        return { content: [{ type: 'text', text: 'closed' }], isError: true };
+      },
+    });
+    for (const [city, words] of [
+      ['Atlantis', 'no such city'],
+      ['Oslo', 'closed'],
+    ]) {
+      const told = await tell(asked({ city }, { customTools: [bad] }));
+      expect(told.requests.map(heard)[1]?.at(-1)).toMatch(new RegExp(`^user: error .*${words}`));
+    }
+  });
+
+  it('what the schema makes of the input is for run alone: the host sees JSON', async () => {
+    const seen: unknown[] = [];
+    const when = defineTool({
+      name: 'When',
+      description: 'w',
+      input: z.object({ day: z.string().transform((day) => new Date(day)), n: z.int().default(3) }),
+      run: ({ day, n }) => {
+        seen.push(day.getTime(), n);
+        return 'ok';
+      },
+    });
+    const told = await tell({
+      script: { replies: [callTool('When', { day: '1970-01-02' }), say('done')] },
+      options: {
+        permissionMode: 'default',
+        customTools: [when],
+        canUseTool: async (_name, input) => {
+          seen.push(input);
+          return { behavior: 'allow' };
+        },
+      },
+    });
+    expect(seen).toEqual([{ day: '1970-01-02' }, 86_400_000, 3]);
+    expect(results(told.lines)).toEqual(['result "ok"']);
+  });
+
+  it('one after the other unless it says that they may run side by side', async () => {
+    const most = async (more: { readonly isConcurrencySafe?: boolean }) => {
+      let [running, seen] = [0, 0];
+      const met: (() => void)[] = [];
+      const run = async () => {
+        running += 1;
+        seen = Math.max(seen, running);
+        // Waits for the other where there can be one; alone it would wait for ever.
+        if (more.isConcurrencySafe && running < 2) await new Promise<void>((go) => met.push(go));
+        for (const go of met.splice(0)) go();
+        await new Promise((resolve) => setTimeout(resolve, 20)); // time for another to begin
+        running -= 1;
+        return 'ok';
+      };
+      await tell({
+        ...asked({}, { customTools: [weather({ run, ...more })] }),
+        script: {
+          replies: [
+            callTools([
+              ['Weather', { city: 'a' }],
+              ['Weather', { city: 'b' }],
+            ]),
+            say('done'),
+          ],
+        },
+      });
+      return seen;
+    };
+    expect(await most({})).toBe(1);
+    expect(await most({ isConcurrencySafe: true })).toBe(2);
+  });
+
+  it.each<[string, Record<string, unknown>, RegExp]>([
+    ['no name', { name: undefined }, /^tool "" needs a name/],
+    ['a name that the API refuses', { name: 'a b!' }, /^tool "a b!" needs a name of 1 to 64/],
+    ['no description', { description: undefined }, /^tool "T" needs a description/],
+    ['no run', { run: 5 }, /^tool "T" needs run\(\)/],
+    ['no schema', { input: undefined }, /^tool "T": input: expected a schema/],
+    ['a bare shape', { input: { city: z.string() } }, /z\.object\(\{ … \}\) of zod 4\.2/],
+    ['a text for input', { input: z.string() }, /^tool "T" needs an inputSchema of type "object"/],
+    ['one of two objects', { input: z.union([z.object({}), z.object({})]) }, /^tool "T" needs/],
+    ['a date', { input: z.object({ day: z.date() }) }, /^tool "T": input has no JSON Schema/],
+    ['a deadline that is none', { deadlineMs: Number.NaN }, /^tool "T" has a deadlineMs\(\)/],
+    ['no room for a result', { maxResultSizeChars: 0 }, /maxResultSizeChars above 0, not 0/],
+  ])('%s: a UsageError at once, with its name', (_, wrong, words) => {
+    const good = { name: 'T', description: 'd', input: z.object({}), run: () => '' };
+    const define = () => defineTool({ ...good, ...wrong } as OwnTool<ParameterSchema>);
+    expect(define).toThrow(UsageError);
+    expect(define).toThrow(words);
+  });
+});
+
+describe('tools that the host has made itself', () => {
+  const cyclic: { type: 'object'; self?: unknown } = { type: 'object' };
+  cyclic.self = cyclic;
+  it.each<[string, Parameters<typeof hostTool>[2], RegExp]>([
+    ['name', { name: 'a b!' }, /^tool "a b!" needs a name/],
+    ['name of another', { name: 'Bash' }, /^tool "Bash" has the name of another tool/],
+    [
+      'schema of a text',
+      { inputSchema: { type: 'string' as 'object' } },
+      /of type "object", not "st/,
+    ],
+    ['schema in a circle', { inputSchema: cyclic }, /^tool "T" has an inputSchema that is no JSON/],
+    ['schema that is combined', { inputSchema: { type: 'object', anyOf: [] } }, /anyOf at the top/],
+    ['deadline', { deadlineMs: () => Number.NaN }, /a deadlineMs\(\) that gives NaN/],
+    ['no parse', { parse: undefined as never }, /^tool "T" needs parse\(\), or make it with defi/],
+  ])('%s: the engine is never made', async (_, more, words) => {
+    const bad = hostTool('T', () => 'x', more);
+    const story = { script: { replies: [] }, options: { customTools: [bad] } };
+    await expect(tell(story)).rejects.toThrow(words);
+    await expect(tell(story)).rejects.toBeInstanceOf(UsageError);
+    const connection = {
+      name: 'x',
+      status: 'connected' as const,
+      tools: [bad],
+      close: async () => {},
+    };
+    await expect(
+      tell({ script: { replies: [] }, options: { mcpClients: [connection] } }),
+    ).rejects.toThrow(/^server x: tool /);
+  });
+
+  it('a deadline that is no number for one input is that of an ordinary tool', async () => {
+    const odd = hostTool('T', () => new Promise((resolve) => setTimeout(() => resolve('ok'), 30)), {
+      deadlineMs: ({ n }) => Number(n ?? 1),
+    });
+    const told = await tell({
+      script: { replies: [callTool('T', { n: 'many' }), say('done')] },
+      options: { customTools: [odd] },
+    });
+    expect(results(told.lines)).toEqual(['result "ok"']);
+  });
+});
