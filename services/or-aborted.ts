@@ -1,13 +1,17 @@
-/** Waits for work, or for the signal, whichever comes first. The work goes on by itself. */
-export async function orAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
+/**
+ * Waits for work, or for the signal, whichever comes first. The work goes on by itself. There is no
+ * other way here to wait for an abort: this one takes its listener off again.
+ * @returns what the work gave; `undefined` when the signal came first.
+ */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  if (signal.aborted) return undefined;
   let onAbort = () => {};
-  const aborted = new Promise<void>((resolve) => {
-    onAbort = () => resolve();
+  const aborted = new Promise<undefined>((resolve) => {
+    onAbort = () => resolve(undefined);
   });
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    await Promise.race([work, aborted]);
+    return await Promise.race([work, aborted]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
@@ -24,10 +28,6 @@ export async function answerOrAborted<T>(
   signal: AbortSignal,
 ): Promise<T | undefined> {
   if (signal.aborted) return undefined;
-  let answer: T | undefined;
-  const asking = ask(signal).then((given) => {
-    answer = given;
-  });
-  await orAborted(asking, signal);
+  const answer = await orAborted(ask(signal), signal);
   return signal.aborted ? undefined : answer;
 }

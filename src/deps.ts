@@ -8,6 +8,7 @@ import type { Ask, Line } from '../services/as-actor.ts';
 import { CONTEXT_COLLAPSE } from '../services/features.ts';
 import { modelFacts } from '../services/model/model-table.ts';
 import type { CallModel } from '../services/model/types.ts';
+import { orAborted } from '../services/or-aborted.ts';
 import { createReadGuard, hiddenPlaces } from '../services/permissions/read-guard.ts';
 import { suggestionsFor } from '../services/permissions/suggestions.ts';
 import { applyUpdates } from '../services/permissions/updates.ts';
@@ -145,11 +146,8 @@ async function runTools(
   const executor = toolExecutor(scope, config, services, scope.tellChart);
   scope.executor = executor;
   line.onCommand((command) => executor.hear(command));
-  const hungUp = new Promise<void>((resolve) =>
-    line.signal.addEventListener('abort', () => resolve(), { once: true }),
-  );
   try {
-    await Promise.race([hungUp, executor.broken()]);
+    await orAborted(executor.broken(), line.signal);
   } finally {
     const [deferred] = executor.deferred;
     if (deferred) turn.deferred = deferred;

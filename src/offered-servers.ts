@@ -61,7 +61,7 @@ export function offeredServers(
   };
   const overResources = resourceTools(() => servers);
   return {
-    ready: (signal) => orAborted(connecting, signal),
+    ready: async (signal) => void (await orAborted(connecting, signal)),
     tools: () => [
       ...offered(distinct()),
       ...(servers.some(({ resources }) => resources) ? overResources : []),

@@ -6,6 +6,7 @@ import type { Actor, ActorOptions } from 'xstate';
 import type { QueryEvent } from '../machines/events.ts';
 import type { queryMachine } from '../machines/query.machine.ts';
 import type { Ask, Line } from '../services/as-actor.ts';
+import { orAborted } from '../services/or-aborted.ts';
 
 type Chart = typeof queryMachine;
 /** What XState asks for timers. */
@@ -72,16 +73,7 @@ export function heldTalk<Command>(
 }
 
 /** Also when the query is over: then nobody listens, and nothing may wait. */
-const allowed = (ask: (run: () => void) => void, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    const over = () => resolve();
-    signal.addEventListener('abort', over, { once: true });
-    ask(() => {
-      signal.removeEventListener('abort', over);
-      resolve();
-    });
-  });
+async function allowed(ask: (run: () => void) => void, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await orAborted(new Promise<void>((resolve) => ask(resolve)), signal);
+}

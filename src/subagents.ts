@@ -5,6 +5,7 @@
  */
 import { builtInAgents, mergedAgents } from '../services/agents/agent-definition.ts';
 import type { AgentRunner, AgentTask, TaskState } from '../services/agents/agent-runner.ts';
+import { orAborted } from '../services/or-aborted.ts';
 import { failed } from '../services/tools/define-tool.ts';
 import type { ToolOutput } from '../services/tools/tool.ts';
 import type { QueryScope } from './query-scope.ts';
@@ -78,7 +79,7 @@ export class Subagents {
     const task = this.#tasks.get(taskId);
     if (!task?.isBackground) return undefined;
     const patience = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
-    if (task.state.status === 'running') await Promise.race([task.ended, aborted(patience)]);
+    if (task.state.status === 'running') await orAborted(task.ended, patience);
     if (task.state.status !== 'running') {
       this.#tasks.delete(taskId);
       const { notices } = this.#session;
@@ -162,9 +163,3 @@ export class Subagents {
     else this.#unheard = [...this.#unheard, message].slice(-UNREAD_MAX);
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

@@ -6,6 +6,7 @@ import type { HookVerdict } from '../../hooks/types.ts';
 import { isRecord } from '../../is-record.ts';
 import { jsonFault } from '../../json-fault.ts';
 import { messageOf } from '../../message-of.ts';
+import { answerOrAborted } from '../../or-aborted.ts';
 import type { CanUseTool, PermissionDecision } from '../../permissions/types.ts';
 import { deepWellFormed } from '../../well-formed.ts';
 import type { ParsedInput, Tool, ToolInput } from '../tool.ts';
@@ -248,23 +249,19 @@ async function askHost(
   because: string,
 ): Promise<HostAnswer> {
   const suggestions = deps.suggest?.(call.tool, call.input);
-  const aborted = onAbort(call.signal);
   try {
-    const answer: unknown = await Promise.race([
+    const ask = async (signal: AbortSignal): Promise<unknown> =>
       canUseTool(call.tool.name, call.input, {
-        signal: call.signal,
+        signal,
         toolUseID: call.id,
         decisionReason: because,
         ...(suggestions ? { suggestions } : {}),
-      }),
-      aborted.promise,
-    ]);
+      });
+    const answer = await answerOrAborted(ask, call.signal);
     if (call.signal.aborted) return denial('Interrupted before the permission was given.');
     return checked(answer);
   } catch (error) {
     return denial(`Tool permission request failed: ${messageOf(error)}`);
-  } finally {
-    aborted.dispose();
   }
 }
 
@@ -297,15 +294,3 @@ function checked(answer: unknown): HostAnswer {
 /** Anything at all may stand there. */
 const shownWord = (value: unknown): string =>
   typeof value === 'string' ? JSON.stringify(bounded(value, 100)) : typeof value;
-
-/** Resolves with `undefined` when the signal aborts. Disposing takes the listener off again. */
-export function onAbort(signal: AbortSignal): { promise: Promise<undefined>; dispose(): void } {
-  let resolve: (value: undefined) => void = () => {};
-  const promise = new Promise<undefined>((settle) => {
-    resolve = settle;
-  });
-  const listener = () => resolve(undefined);
-  if (signal.aborted) listener();
-  else signal.addEventListener('abort', listener, { once: true });
-  return { promise, dispose: () => signal.removeEventListener('abort', listener) };
-}

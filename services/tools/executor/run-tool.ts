@@ -1,8 +1,9 @@
 /** Runs a tool so that it comes to an end: whatever the tool does, there is an answer. */
 import { Deadline } from '../../deadline.ts';
+import { orAborted } from '../../or-aborted.ts';
 import type { ToolContext, ToolOutput } from '../tool.ts';
 import { type Answer, answers, late } from './answer.ts';
-import { onAbort, type ReadyCall } from './permit.ts';
+import type { ReadyCall } from './permit.ts';
 import { presentable } from './presentable.ts';
 
 /** What a tool gets to stop by itself and say what it has, once it was told to. */
@@ -36,17 +37,15 @@ export async function runTool(call: ReadyCall, options: RunToolOptions): Promise
   );
   options.watch(settled);
 
-  const overdue = onAbort(deadline.signal);
-  const aborted = onAbort(call.signal);
   try {
-    const first = await Promise.race([settled, overdue.promise, aborted.promise]);
+    const first = await orAborted(settled, AbortSignal.any([deadline.signal, call.signal]));
     if (first) return answerOf(call, first);
     const isOverdue = !call.signal.aborted;
     const why = isOverdue ? `no result within ${deadlineMs} ms` : 'interrupted';
     controller.abort(new DOMException(why, isOverdue ? 'TimeoutError' : 'AbortError'));
 
     const patience = new Deadline(options.stoppingMs ?? STOPPING_MS);
-    const last = await Promise.race([settled, onAbort(patience.signal).promise]);
+    const last = await orAborted(settled, patience.signal);
     patience.dispose();
     if (last?.kind === 'output') {
       return presentable(isOverdue ? late(last.output, deadlineMs) : last.output);
@@ -54,8 +53,6 @@ export async function runTool(call: ReadyCall, options: RunToolOptions): Promise
     return isOverdue ? answers.overdue(call.tool, deadlineMs) : answers.aborted(call.tool);
   } finally {
     deadline.dispose();
-    overdue.dispose();
-    aborted.dispose();
   }
 }
 
