@@ -69,6 +69,11 @@ function pass(
 ): void {
   const { session } = scope;
   switch (event.type) {
+    case 'waiting':
+      // From here on the service has bounds of its own; the chart's wait is for a model that is silent.
+      send({ type: 'stream.opened' });
+      scope.system({ subtype: 'informational', level: 'info', content: event.detail });
+      return;
     case 'opened':
       send({ type: 'stream.opened' });
       return;

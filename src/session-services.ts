@@ -2,14 +2,14 @@
  * Services that live as long as a session: they remember (what is known to be legal, what was
  * decided about a result), so one set serves all turns.
  */
-import { defaultLimits } from '../machines/limits.ts';
+import { defaultLimits, limitsOf } from '../machines/limits.ts';
 import { createAttachments } from '../services/attachments/attachments.ts';
 import { CACHED_MICROCOMPACT } from '../services/features.ts';
 import { createStopHooks } from '../services/hooks/stop-hooks.ts';
 import { createCallModel } from '../services/model/call-model.ts';
 import { createClient } from '../services/model/client.ts';
 import { modelFacts } from '../services/model/model-table.ts';
-import { payFrom } from '../services/model/pay-from.ts';
+import { payFrom, waitMsOf } from '../services/model/pay-from.ts';
 import type { CallModel } from '../services/model/types.ts';
 import { createJudge } from '../services/permissions/judge.ts';
 import type { Judge } from '../services/permissions/types.ts';
@@ -135,6 +135,7 @@ const held = ({ spending: purse, tokens, config }: Session, callModel: CallModel
             .join('\n'),
         ),
       outputTokensMin: config.limits?.outputTokensMin ?? defaultLimits.outputTokensMin,
+      waitMs: (request) => waitMsOf(request, limitsOf(config.limits)),
     },
     callModel,
   );

@@ -38,8 +38,8 @@ type Ending = Extract<ModelEvent, { type: 'ended' | 'failed' }>;
  * The service behind the chart's `callModel`.
  *
  * *Contract:* never throws. Ends with exactly one `ended` or `failed`, also after an abort
- * (`failed` with `isAborted`). Reads only when it is pulled. A consumer that leaves early gets
- * what is to be taken back from `return()`, and the connection is closed by then.
+ * (`failed` with `isAborted`). Reads only when it is pulled. When a consumer leaves early, the
+ * connection is closed by the time `return()` resolves; what was begun it takes back itself.
  */
 export function createCallModel(options: CallModelOptions): CallModel {
   const limits = { ...defaultWatchLimits, ...options.limits };
@@ -67,16 +67,14 @@ async function* converse(request: ModelRequest, world: World): AsyncGenerator<Mo
   });
   let ending: Ending;
   try {
-    try {
-      yield* read(request, world, answer);
-      yield* answer.end();
-      ending = endedWith(answer);
-    } catch (error) {
-      ending = failedWith(error, request.signal, world, answer);
-    }
-  } finally {
-    yield* answer.abandon();
+    yield* read(request, world, answer);
+    yield* answer.end();
+    ending = endedWith(answer);
+  } catch (error) {
+    ending = failedWith(error, request.signal, world, answer);
   }
+  // Not in a `finally`: a yield there keeps whoever wraps this suspended when the consumer leaves.
+  yield* answer.abandon();
   yield ending;
 }
 

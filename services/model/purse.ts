@@ -60,8 +60,16 @@ export class Purse {
   async givenBack(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await new Promise<void>((resolve) => {
-      this.#waiting.push(resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
+      const wake = () => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = () => {
+        this.#waiting = this.#waiting.filter((other) => other !== wake);
+        resolve();
+      };
+      this.#waiting.push(wake);
+      signal.addEventListener('abort', leave, { once: true });
     });
   }
 }

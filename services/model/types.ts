@@ -61,6 +61,8 @@ export interface ModelRequest {
 
 /** In the order of the stream; ends with exactly one `ended` or `failed`. Never throws. */
 export type ModelEvent =
+  /** Nothing is sent yet, and the model is not to blame: others have put aside what it would cost. */
+  | { readonly type: 'waiting'; readonly detail: string }
   | { readonly type: 'opened' }
   /** For hosts that want deltas. `messageUuid` is the uuid that the block's message will have. */
   | {

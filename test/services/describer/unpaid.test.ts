@@ -23,7 +23,7 @@ it('is asked for with each round, sent with none, and never given up', async () 
   const sent: string[] = [];
   let asked = 0;
   const paid = payFrom(
-    { purse, priceOf: () => dollarAToken, sizeOf: () => 0, outputTokensMin: 1 },
+    { purse, priceOf: () => dollarAToken, sizeOf: () => 0, outputTokensMin: 1, waitMs: () => 0 },
     async function* ({ model }) {
       sent.push(model);
       yield { type: 'opened' };

@@ -2,10 +2,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { defaultLimits } from '../../../machines/limits.ts';
 import type { QuerySource } from '../../../machines/state.ts';
-import { payFrom } from '../../../services/model/pay-from.ts';
+import { createCallModel } from '../../../services/model/call-model.ts';
+import { payFrom, waitMsOf } from '../../../services/model/pay-from.ts';
 import { Purse } from '../../../services/model/purse.ts';
-import type { CallModel, ModelEvent, ModelRequest } from '../../../services/model/types.ts';
+import type {
+  CallModel,
+  ModelClient,
+  ModelEvent,
+  ModelRequest,
+} from '../../../services/model/types.ts';
+import { Watch } from '../../../src/watch.ts';
 
 /** A dollar a token: a prompt costs what it has, a written one as much. */
 const price = {
@@ -29,6 +37,7 @@ const requestOf = (
   ...{ promptUsd: prompt, maxTokens: cap, querySource: source, signal },
 });
 /** A server whose answers are as long as they may be, and a session that bills them. */
+const waitMs = (request: ModelRequest) => waitMsOf(request, defaultLimits);
 function session(usdMax: number | undefined, lasts: () => Promise<unknown> = async () => {}) {
   const purse = new Purse(usdMax);
   const caps: number[] = [];
@@ -43,7 +52,7 @@ function session(usdMax: number | undefined, lasts: () => Promise<unknown> = asy
     yield { type: 'ended', stopReason: 'end_turn', usage };
   };
   const callModel = payFrom(
-    { purse, priceOf: () => price, sizeOf: () => 0, outputTokensMin: 10 },
+    { purse, priceOf: () => price, sizeOf: () => 0, outputTokensMin: 10, waitMs },
     server,
   );
   const call = async (request: ModelRequest) => {
@@ -134,10 +143,71 @@ describe('requests that run beside each other', () => {
     expect(caps).toEqual([50]); // the service itself sends nothing for a signal that was aborted
   });
 
+  it('who waits says so once, and is refused, not retried, when it takes too long', async () => {
+    const { purse } = session(100);
+    purse.reserve(95);
+    const callModel = payFrom(
+      { purse, priceOf: () => price, sizeOf: () => 0, outputTokensMin: 10, waitMs: () => 20 },
+      async function* () {
+        yield { type: 'opened' };
+      },
+    );
+    const events: ModelEvent[] = [];
+    const request = requestOf({ prompt: 0, cap: 50, source: 'main' });
+    for await (const event of callModel(request)) events.push(event);
+    expect(events).toEqual([
+      { type: 'waiting', detail: expect.stringMatching(/waits: of the budget of \$100 other req/) },
+      {
+        type: 'failed',
+        failure: {
+          class: 'over_budget',
+          isFinal: true,
+          detail: expect.stringMatching(
+            /\$5\.0000 left, and other work .* for 0\.02 s: it was not/,
+          ),
+        },
+        usage: undefined,
+      },
+    ]);
+  });
+
+  it('one who leaves in the middle of an answer gives back, and whoever looks on hears its end', async () => {
+    const { purse } = session(100);
+    const events = [
+      { type: 'message_start', message: { id: 'm', usage: { input_tokens: 1 } } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'a' } },
+    ];
+    const client: ModelClient = {
+      messages: {
+        create: async () =>
+          (async function* () {
+            yield* events as never[];
+          })(),
+      },
+    };
+    const watch = new Watch();
+    const told: string[] = [];
+    watch.observe(({ type }) => told.push(type));
+    const callModel = watch.watched(
+      payFrom(
+        { purse, priceOf: () => price, sizeOf: () => 0, outputTokensMin: 10, waitMs },
+        createCallModel({ client }),
+      ),
+      purse,
+    );
+    for await (const event of callModel(requestOf({ prompt: 0, cap: 20, source: 'main' }))) {
+      if (event.type === 'raw' && event.event.type === 'content_block_delta') break;
+    }
+    expect(purse.isShared).toBe(false);
+    expect(purse.left).toBe(100);
+    expect(told).toEqual(['request.sent', 'request.opened', 'request.ended']);
+  });
+
   it('one who leaves gives back', async () => {
     const { purse } = session(100);
     const callModel = payFrom(
-      { purse, priceOf: () => price, sizeOf: () => 3, outputTokensMin: 10 },
+      { purse, priceOf: () => price, sizeOf: () => 3, outputTokensMin: 10, waitMs },
       async function* () {
         yield { type: 'opened' };
       },
