@@ -9,9 +9,9 @@ const COMMITTED_ABOVE = 0.75;
 const COMMITTED_UNTIL = 0.65;
 /**
  * What comes behind the first change has to be written to the prompt cache again, whether one
- * collapse is put in place or five: a commit frees at least this part of it.
+ * collapse is put in place or five: a commit frees at least this part of it. Why so much: ADR 50.
  */
-const WORTH_SHARE = 1 / 3;
+const WORTH_SHARE = 2 / 3;
 
 export const isTimeToStage = (tokens: number, { effective }: WindowNumbers): boolean =>
   tokens > STAGED_ABOVE * effective;

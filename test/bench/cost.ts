@@ -116,9 +116,12 @@ console.log(
 for (const variant of variants) {
   const { summaries, folds, commits, meanPrompt, usd, verbatim, seen, reachable, quarters, cache } =
     await playNeedles(variant);
+  const share = cache.cost / cache.ideal;
+  if (share > SHARE_MAX) process.exitCode = 1;
   console.log(
     `${variant.name.padEnd(36)}${cell(summaries, 10)}${cell(folds, 10)}${cell(commits, 8)}` +
-      `${cell(Math.round(meanPrompt), 8)}${cell((cache.cost / cache.ideal).toFixed(4), 8)}${cell(usd.toFixed(3), 9)}${cell(verbatim.toFixed(1), 7)}${cell(percent(seen), 7)}` +
-      `${cell(percent(reachable), 13)}   ${quarters.map(percent).join('  ')}`,
+      `${cell(Math.round(meanPrompt), 8)}${cell(share.toFixed(4), 8)}${cell(usd.toFixed(3), 9)}${cell(verbatim.toFixed(1), 7)}${cell(percent(seen), 7)}` +
+      `${cell(percent(reachable), 13)}   ${quarters.map(percent).join('  ')}` +
+      `${share > SHARE_MAX ? `   above ${SHARE_MAX}` : ''}`,
   );
 }

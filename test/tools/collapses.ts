@@ -72,18 +72,37 @@ export const until = async (isSo: () => boolean): Promise<void> => {
   }
 };
 
+const once = (isSo: (request: ReceivedRequest) => boolean, step: Step): Step =>
+  computed(async (request, n) => {
+    await until(() => isSo(request));
+    if (typeof step === 'function') return step(request, n);
+    return typeof step === 'object' && step.kind === 'computed' ? step.reply(request, n) : step;
+  });
+
 /** The reply, once so many collapses are prepared: an order of things without a clock. */
 export const onceStaged = (
   home: string,
   count: number,
   step: Step,
   type = 'collapse-staged',
-): Step =>
-  computed(async (request, n) => {
-    await until(() => notesOf(home, type).length >= count);
-    if (typeof step === 'function') return step(request, n);
-    return typeof step === 'object' && step.kind === 'computed' ? step.reply(request, n) : step;
-  });
+): Step => once(() => notesOf(home, type).length >= count, step);
+
+/**
+ * The reply, once all collapses are prepared that the prompt lets be prepared: then no decision
+ * hangs on how fast a summary comes. Two rounds are protected, two are a portion; every turn before
+ * the last has an even number of them.
+ */
+export const onceAllStaged = (home: string, step: Step): Step =>
+  once((request) => notesOf(home, 'collapse-staged').length >= stageableIn(request), step);
+
+/** So many rounds are surely more than 60 % of what a prompt may use. */
+const ROUNDS_STAGED = 6;
+function stageableIn(request: ReceivedRequest): number {
+  const text = textOf(request);
+  const whole = new Set(text.match(/finding-\d+-\d+ stands here/g)).size;
+  const inPlace = text.match(/<collapsed>/g)?.length ?? 0;
+  return whole < ROUNDS_STAGED ? 0 : inPlace + Math.floor((whole - 2) / 2);
+}
 
 /** A small model that writes down what it was asked to keep. */
 export const findings = computed(

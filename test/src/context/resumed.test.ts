@@ -14,7 +14,7 @@ import { httpError, message, thinking, toolUse } from '../../../src/testing/inde
 import type { MessageReply, Script, ScriptedBlock, Step } from '../../../src/testing/script.ts';
 import { createScriptedServer } from '../../../src/testing/scripted-server.ts';
 import type { SDKMessage } from '../../../src/wire.ts';
-import { collapsing, findings, onceStaged } from '../../tools/collapses.ts';
+import { collapsing, findings, onceAllStaged } from '../../tools/collapses.ts';
 import { hostTool, pixel } from '../../tools/host-tool.ts';
 import { engineFor } from '../../tools/story.ts';
 
@@ -124,24 +124,19 @@ const answers = (words: string) => thoughtful({ type: 'text', text: words });
 const digs = (from: number, to: number): readonly Step[] =>
   Array.from({ length: to - from }, (_, n) => thoughtful(toolUse('Dig', { n: from + n })));
 
-/** Two rounds to a collapse, four of them protected. */
-const prepared = (rounds: number) => Math.floor((rounds - 4) / 2);
-const patient = (home: string, from: number, to: number) =>
-  digs(from, to).map((dig, n) => (from + n < 7 ? dig : onceStaged(home, prepared(from + n), dig)));
-
 const collapses: Session = {
   script: (home) => {
     serial = 0;
     return {
       replies: [
-        ...patient(home, 0, 8),
-        onceStaged(home, prepared(9), answers('first part')),
-        ...patient(home, 8, 12),
-        onceStaged(home, prepared(13), answers('second part')),
-        ...patient(home, 12, 15),
-        onceStaged(home, prepared(16), answers('third part')),
+        ...digs(0, 8),
+        answers('first part'),
+        ...digs(8, 12),
+        answers('second part'),
+        ...digs(12, 15),
+        answers('third part'),
         answers('and that is all'),
-      ],
+      ].map((step) => onceAllStaged(home, step)),
       collapses: [findings],
     };
   },
