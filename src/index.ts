@@ -48,12 +48,14 @@ export type {
 } from './engine-events.ts';
 export type { InterruptedTurn } from './left-behind.ts';
 export { configFromOptions, engineFromOptions, type Options } from './options.ts';
-export { defineTool, type OwnTool, type ParameterSchema } from './own-tool.ts';
+export { defineTool, type OwnTool } from './own-tool.ts';
+export type { ParameterSchema } from './parameter-schema.ts';
 export { ask, type Query, query, type SDKUserPrompt } from './query.ts';
 export { QueryEngine } from './query-engine.ts';
 export type { HeldQuery, QueryHold } from './query-hold.ts';
 export type { RewindOptions } from './rewind.ts';
 export { type QueryParams, runQuery } from './run-query.ts';
+export { createSdkMcpServer, type SdkTool, type SdkToolResult, tool } from './sdk-server.ts';
 export {
   deleteSession,
   exportSession,

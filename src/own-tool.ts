@@ -1,36 +1,17 @@
 /** A tool of the host in as few words as can be: what is not said is said by the careful default. */
-import { isRecord } from '../services/is-record.ts';
 import { RESULT_CHARS_MAX, TOOL_DEADLINE_MS } from '../services/tools/define-tool.ts';
 import type { Tool, ToolContext, ToolInput, ToolOutput, Touches } from '../services/tools/tool.ts';
 import { checkTools } from './check-tools.ts';
+import {
+  complaint,
+  jsonSchemaOf,
+  type OutputOf,
+  type ParameterSchema,
+} from './parameter-schema.ts';
 import { UsageError } from './usage-error.ts';
 
-/** More complaints than this do not help the model. */
-const COMPLAINTS_MAX = 5;
 /** Of what a call is about, for people. */
 const GIST_CHARS_MAX = 80;
-
-/** What a schema says of a value: the "Standard Schema" that zod and others share. */
-export interface ParameterSchema<Output = unknown> {
-  readonly '~standard': {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-    readonly validate: (value: unknown) => Validated<Output> | Promise<Validated<Output>>;
-    /** Says itself as JSON Schema: zod does from 4.2 on. */
-    readonly jsonSchema?: {
-      readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
-    };
-  };
-}
-type Validated<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly Issue[] };
-interface Issue {
-  readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-}
-type OutputOf<Schema extends ParameterSchema> = NonNullable<Schema['~standard']['types']>['output'];
 
 /** The words of a tool. Only the first four are needed. */
 export interface OwnTool<Schema extends ParameterSchema> {
@@ -110,41 +91,6 @@ export function defineTool<Schema extends ParameterSchema>(definition: OwnTool<S
   };
   checkTools([tool]);
   return tool;
-}
-
-function jsonSchemaOf(name: string, schema: ParameterSchema): Tool['inputSchema'] {
-  const standard: unknown = isRecord(schema) ? schema['~standard'] : undefined;
-  const say = isRecord(standard) ? (schema['~standard'].jsonSchema?.input ?? undefined) : undefined;
-  if (!say) {
-    throw new UsageError(
-      `tool ${JSON.stringify(name)}: input: expected a schema that knows its JSON Schema: ` +
-        'z.object({ … }) of zod 4.2 or newer',
-    );
-  }
-  try {
-    const { $schema: _, ...json } = say({ target: 'draft-2020-12' });
-    return json as Tool['inputSchema']; // checked with the rest of the tool
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`tool ${JSON.stringify(name)}: input has no JSON Schema: ${why}`);
-  }
-}
-
-/** Each wrong parameter in words, then the parameters that there are. */
-function complaint(
-  issues: readonly Issue[],
-  { properties = {}, required = [] }: Tool['inputSchema'],
-) {
-  const said = issues.slice(0, COMPLAINTS_MAX).map(({ message, path = [] }) => {
-    const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
-    const words = message.replace(/^Invalid (input|option): /, '');
-    return steps.length === 0 ? words : `\`${steps.join('.')}\`: ${words}`;
-  });
-  if (issues.length > said.length) said.push(`and ${issues.length - said.length} more`);
-  const parameters = Object.keys(properties)
-    .map((key) => (required.includes(key) ? key : `${key}?`))
-    .join(', ');
-  return `Invalid input: ${said.join('; ')}. Parameters: ${parameters}.`;
 }
 
 const firstText = (input: ToolInput): string =>

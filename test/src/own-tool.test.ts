@@ -1,7 +1,9 @@
 /** Tools of the host: few words, careful defaults, and looked at when they are given. */
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { defineTool, type OwnTool, type ParameterSchema } from '../../src/own-tool.ts';
+import { defineTool, type OwnTool } from '../../src/own-tool.ts';
+import type { ParameterSchema } from '../../src/parameter-schema.ts';
+import { createSdkMcpServer, tool } from '../../src/sdk-server.ts';
 import { callTool, callTools, say, toolNames } from '../../src/testing/index.ts';
 import { UsageError } from '../../src/usage-error.ts';
 import { hostTool } from '../tools/host-tool.ts';
@@ -196,5 +198,49 @@ describe('tools that the host has made itself', () => {
       options: { customTools: [odd] },
     });
     expect(results(told.lines)).toEqual(['result "ok"']);
+  });
+});
+
+describe('tool and createSdkMcpServer, as the official SDK has them', () => {
+  const add = tool(
+    'add',
+    'adds two numbers',
+    { a: z.number().describe('one'), b: z.number().default(40), note: z.string().optional() },
+    async ({ a, b, note }) => {
+      if (note === 'throw') throw new Error('not today');
+      return { content: [{ type: 'text', text: `${a + b}` }] };
+    },
+    { annotations: { readOnlyHint: true } },
+  );
+  const told = (input: object) =>
+    tell({
+      script: { replies: [callTool('mcp__math__add', { ...input }), say('done')] },
+      options: { mcpServers: { math: createSdkMcpServer({ name: 'math', tools: [add] }) } },
+    });
+
+  it('are offered with their schema, and called with what it makes of the input', async () => {
+    const { requests, lines } = await told({ a: 2 });
+    expect((requests[0]?.body.tools as unknown[] | undefined)?.at(-1)).toMatchObject({
+      name: 'mcp__math__add',
+      input_schema: {
+        properties: { a: { type: 'number', description: 'one' }, b: { default: 40 } },
+        required: ['a'],
+      },
+    });
+    expect(results(lines)).toEqual(['result "42"']);
+  });
+
+  it('a wrong input and a throw are errors that the model reads', async () => {
+    const answers = async (input: object) => (await told(input)).requests.map(heard)[1]?.at(-1);
+    expect(await answers({ a: 'two' })).toMatch(/^user: error .*`a`: expected number/);
+    expect(await answers({ a: 1, note: 'throw' })).toMatch(/^user: error .*not today/);
+  });
+
+  it('a shape that has no JSON Schema is a UsageError with its name', () => {
+    const handler = async () => ({ content: [] });
+    expect(() => tool('t', 'd', { day: z.date() }, handler)).toThrow(
+      /^tool "t\.day": input has no/,
+    );
+    expect(() => tool('t', 'd', { x: 5 as never }, handler)).toThrow(UsageError);
   });
 });
