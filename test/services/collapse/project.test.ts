@@ -190,6 +190,27 @@ describe('the projection', () => {
     });
   });
 
+  it('leaves a collapse alone in whose midst another message stands, with the same ends and number', () => {
+    let met = 0;
+    always(({ history, collapses }) => {
+      const [one] = collapses;
+      const inner = one?.uuids.slice(1, -1) ?? [];
+      for (const name of inner) {
+        met += 1;
+        const replaced = history.map((message) =>
+          message.uuid === name ? { ...message, uuid: uuid() } : message,
+        );
+        expect(placesOf(replaced, collapses.slice(0, 1))).toEqual([]);
+      }
+      // The same messages in another order: two of the midst change places.
+      const [a, b] = inner.map((name) => history.findIndex((message) => message.uuid === name));
+      if (a === undefined || b === undefined) return;
+      const swapped = history.with(a, history[b] as LogMessage).with(b, history[a] as LogMessage);
+      expect(placesOf(swapped, collapses.slice(0, 1))).toEqual([]);
+    });
+    expect(met).toBeGreaterThan(50); // the test is about something
+  });
+
   it('takes the first of two that overlap', () => {
     always(({ history, collapses }) => {
       const [one, two] = collapses;
