@@ -15,7 +15,7 @@ import { deepWellFormed, isWellFormed, wellFormed } from '../well-formed.ts';
 import { type AppliedEdit, readAppliedEdit } from './context-editing.ts';
 import { readToolInput } from './tool-input.ts';
 import type { ModelEvent, Usage } from './types.ts';
-import { readUsage } from './usage.ts';
+import { estimatedTokens, noUsage, oddCounts, readUsage } from './usage.ts';
 
 type RawEvent = Anthropic.RawMessageStreamEvent;
 
@@ -29,6 +29,8 @@ export interface AccumulatorOptions {
   readonly callIds: Set<string>;
   /** Of the answer before this one: a gateway may give all its answers the same. */
   readonly previousApiId: string | undefined;
+  /** Tokens of what was sent, estimated. Asked for when the server tells nonsense. */
+  readonly promptTokens: () => number;
   readonly uuid: () => string;
   /** ISO 8601. */
   readonly now: () => string;
@@ -76,6 +78,10 @@ export class Accumulator {
   #stopReason: unknown;
   #stopDetails: unknown;
   #usage: Usage | undefined;
+  /** What was told for numbers that cannot be, and not corrected. */
+  readonly #odd = new Map<keyof Usage, unknown>();
+  /** Characters of what was said so far. */
+  #chars = 0;
   #edited: AppliedEdit | undefined;
   #isOver = false;
 
@@ -88,9 +94,17 @@ export class Accumulator {
     return this.#isOver;
   }
 
-  /** The last numbers; `undefined` before the first. */
+  /** The last numbers; `undefined` before the first. What could be no number is estimated. */
   get usage(): Usage | undefined {
-    return this.#usage;
+    const known = this.#usage;
+    if (known === undefined || this.#odd.size === 0) return known;
+    const output = this.#odd.has('output_tokens') ? estimatedTokens(this.#chars) : 0;
+    const isPromptOdd = this.#odd.has('input_tokens') && known.input_tokens === 0;
+    return {
+      ...known,
+      input_tokens: isPromptOdd ? this.#options.promptTokens() : known.input_tokens,
+      output_tokens: Math.max(known.output_tokens, output),
+    };
   }
 
   /** What the API has left out of the prompt; `undefined`: it says nothing of that. */
@@ -133,12 +147,22 @@ export class Accumulator {
     const isCut = this.#stopReason === 'max_tokens';
     const events: ModelEvent[] = isCut ? this.#settleCut() : this.#release();
     events.push(...this.abandon());
+    if (this.#odd.size > 0) events.push({ type: 'warning', text: this.#oddUsage() });
     const known = typeof this.#stopReason === 'string' && STOP_REASONS.has(this.#stopReason);
     if (!known) {
       const text = `the answer ended with the unknown stop reason ${this.#stopReason}: taken as end_turn`;
       events.push({ type: 'warning', text: wellFormed(text) });
     }
     return events;
+  }
+
+  #oddUsage(): string {
+    const told = [...this.#odd].map(([name, value]) => `${name} ${shown(value)}`).join(', ');
+    const { input_tokens: prompt, output_tokens: answer } = this.usage ?? noUsage;
+    return (
+      `the server's usage cannot be (${told}): ${prompt} input and ${answer} output tokens are ` +
+      'billed in its place, by what was told before or by the length of the text'
+    );
   }
 
   /** Of an answer that has ended. */
@@ -159,7 +183,7 @@ export class Accumulator {
 
   #start(event: RawEvent, { message }: Record<string, unknown>): readonly ModelEvent[] {
     if (isRecord(message)) {
-      this.#usage = readUsage(this.#usage, message.usage);
+      this.#count(message.usage, false);
       if (typeof message.id === 'string') this.#apiId ??= this.#freshApiId(message.id);
     }
     return [rawEvent(event)];
@@ -204,18 +228,21 @@ export class Accumulator {
     return lost ? [{ type: 'dropped', messageUuid: lost.uuid }] : [];
   }
 
-  /** Ids and names that the API takes back. A second call under a used id is never shown. */
+  /**
+   * Ids and names that the API takes back. A second call under an id of this answer is never shown;
+   * under one of an older answer it is a call of its own: some servers count anew in each.
+   */
   #identify({ id, name }: Record<string, unknown>) {
     const given = typeof id === 'string' ? id : '';
     const warnings: ModelEvent[] = [];
     const warn = (text: string) => warnings.push({ type: 'warning', text: wellFormed(text) });
-    if (given !== '' && (this.#ids.has(given) || this.#options.isKnownCall(given))) {
+    if (given !== '' && this.#ids.has(given)) {
       warn(`the tool call ${given} came twice: the second one is dropped`);
       return { isDouble: true, warnings } as const;
     }
     this.#ids.add(given);
     const changes: { id?: string; name?: string } = {};
-    const isUsed = this.#options.callIds.has(given);
+    const isUsed = this.#options.callIds.has(given) || this.#options.isKnownCall(given);
     if (isUsed || !LEGAL_ID.test(given)) {
       changes.id = `toolu_${this.#options.uuid().replaceAll(/[^a-zA-Z0-9_-]/g, '')}`;
       // An old call must not be taken for this one: not by the ledger, not by a tool that knows keys.
@@ -238,13 +265,13 @@ export class Accumulator {
     if (!block || !isRecord(delta)) return [rawEvent(event, block?.uuid)];
     switch (delta.type) {
       case 'text_delta':
-        block.text += textIn(delta.text);
+        this.#add(block, delta.text);
         break;
       case 'thinking_delta':
-        block.text += textIn(delta.thinking);
+        this.#add(block, delta.thinking);
         break;
       case 'input_json_delta':
-        block.text += textIn(delta.partial_json);
+        this.#add(block, delta.partial_json);
         break;
       case 'signature_delta':
         block.signature = textIn(delta.signature);
@@ -255,6 +282,12 @@ export class Accumulator {
       default: // a kind of later days: the host sees it, the block stays as it is
     }
     return [rawEvent(event, block.uuid)];
+  }
+
+  #add(block: OpenBlock, given: unknown): void {
+    const text = textIn(given);
+    block.text += text;
+    this.#chars += text.length;
   }
 
   #finish(event: RawEvent, { index }: Record<string, unknown>): readonly ModelEvent[] {
@@ -328,7 +361,7 @@ export class Accumulator {
 
   #note(event: RawEvent, given: Record<string, unknown>): readonly ModelEvent[] {
     const { delta, usage } = given;
-    this.#usage = readUsage(this.#usage, usage);
+    this.#count(usage, true);
     if (CACHED_MICROCOMPACT)
       this.#edited = readAppliedEdit(given.context_management) ?? this.#edited;
     if (isRecord(delta)) {
@@ -336,6 +369,13 @@ export class Accumulator {
       this.#stopDetails = delta.stop_details ?? this.#stopDetails;
     }
     return [rawEvent(event)];
+  }
+
+  #count(reported: unknown, isLast: boolean): void {
+    this.#usage = readUsage(this.#usage, reported);
+    if (!isRecord(reported)) return;
+    for (const name of Object.keys(reported)) this.#odd.delete(name as keyof Usage);
+    for (const name of oddCounts(reported, isLast)) this.#odd.set(name, reported[name]);
   }
 
   #unreadable({ block, detail }: HeldCall, cause: Unreadable['cause']): ModelEvent {
@@ -391,6 +431,7 @@ const rawEvent = (event: RawEvent, messageUuid?: string): ModelEvent => ({
   event,
   messageUuid,
 });
+const shown = (value: unknown): string => wellFormed(String(JSON.stringify(value)).slice(0, 40));
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The API starts empty; others send the first words with the start. */

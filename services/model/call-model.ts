@@ -8,7 +8,7 @@ import { Accumulator } from './accumulate.ts';
 import { classify } from './classify.ts';
 import { buildRequest } from './request.ts';
 import type { CallModel, ModelClient, ModelEvent, ModelRequest } from './types.ts';
-import { noUsage } from './usage.ts';
+import { estimatedTokens, noUsage } from './usage.ts';
 import { Aborted, defaultWatchLimits, Watchdog, WatchError, type WatchLimits } from './watchdog.ts';
 
 /**
@@ -62,6 +62,7 @@ async function* converse(request: ModelRequest, world: World): AsyncGenerator<Mo
     callIds: world.callIds,
     isKnownCall: (id) => request.messages.some((m) => m.kind === 'tool_use' && m.toolUseId === id),
     previousApiId: request.messages.findLast(({ role }) => role === 'assistant')?.apiId,
+    promptTokens: () => estimatedTokens(JSON.stringify(buildRequest(request).body.messages).length),
     uuid: world.uuid,
     now: () => new Date(world.now()).toISOString(),
   });

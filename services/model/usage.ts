@@ -1,4 +1,5 @@
 /** What a session has used and paid, by model. Every call is billed here once, of whatever kind. */
+import { isRecord } from '../is-record.ts';
 import { costOf, modelFacts } from './model-table.ts';
 import type { Usage } from './types.ts';
 
@@ -87,7 +88,7 @@ const isNothing = (usage: Usage): boolean => Object.values(usage).every((tokens)
 
 /**
  * The numbers after one more report of the same answer. Reports are cumulative and nullable by
- * field: overwritten, never added. What is no count (negative, NaN, text) is not believed, and a
+ * field: overwritten, never added. What is no count (negative, endless, text) is not believed, and a
  * 0 does not take back a prompt that was counted: some gateways fill in only one of the reports.
  */
 export function readUsage(known: Usage | undefined, reported: unknown): Usage | undefined {
@@ -103,8 +104,29 @@ export function readUsage(known: Usage | undefined, reported: unknown): Usage | 
   };
 }
 
+/** More than any prompt or answer has: a budget that believed it would be none any more. */
+const TOKENS_MAX = 100_000_000;
+
 const count = (value: unknown): number | undefined =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
+  typeof value === 'number' && value >= 0 && value <= TOKENS_MAX ? Math.round(value) : undefined;
+
+/**
+ * What of a report can be no count. `null` and what is absent say nothing; but the answer itself is
+ * counted at its end.
+ */
+export function oddCounts(reported: unknown, isLast: boolean): readonly (keyof Usage)[] {
+  if (!isRecord(reported)) return [];
+  const names = Object.keys(noUsage) as (keyof Usage)[];
+  return names.filter((name) => {
+    const value = reported[name];
+    if (value === undefined) return false;
+    if (value === null) return isLast && name === 'output_tokens';
+    return count(value) === undefined;
+  });
+}
+
+/** Tokens of so many characters, when nobody has counted them. Rather too many than too few. */
+export const estimatedTokens = (chars: number): number => Math.ceil(chars / 3);
 
 const combine = (a: Usage, b: Usage, sign: 1 | -1): Usage => ({
   input_tokens: a.input_tokens + sign * b.input_tokens,

@@ -192,8 +192,8 @@ describe('usage that is none', () => {
   it.each([
     ['missing', {}, {}, [0, 0]],
     ['null', null, null, [0, 0]],
-    ['negative', { input_tokens: -5, output_tokens: -1 }, { output_tokens: -9 }, [0, 0]],
-    ['text', { input_tokens: '12', output_tokens: 'NaN' }, { output_tokens: {} }, [0, 0]],
+    ['negative', { input_tokens: -5, output_tokens: -1 }, { output_tokens: -9 }, [33, 1]],
+    ['text', { input_tokens: '12', output_tokens: 'NaN' }, { output_tokens: {} }, [33, 1]],
     [
       'null by field',
       { input_tokens: 9, output_tokens: 1 },
@@ -307,7 +307,7 @@ describe('ids of calls', () => {
     expect(answer.shown).toEqual(new Set(['u1']));
   });
 
-  it('drops a call of an id that history has', async () => {
+  it('gives a call of an id that history has one of its own', async () => {
     const { url } = await serve(stream(start(), call(0, 't1', '{}'), text(1, 'a'), end()));
     const messages = [
       prompt,
@@ -328,7 +328,7 @@ describe('ids of calls', () => {
       },
     ] as const;
     const answer = await ask(url, { request: { messages } });
-    expect(answer.kinds).toEqual(['opened', 'warning', 'block', 'ended']);
+    expect(answer.kinds).toEqual(['opened', 'warning', 'toolUse', 'block', 'ended']);
   });
 
   it.each([

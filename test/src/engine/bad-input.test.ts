@@ -152,9 +152,9 @@ describe('ids and names of calls', () => {
       script: { replies: [message([call]), message([call]), say('ok')] },
       config: () => ({ tools: [hostTool('Look', () => 'seen')] }),
     });
-    expect(told.lines.filter((line) => line.startsWith('warning'))[0]).toContain('came twice');
-    expect(told.last.is_error === (told.last.terminal_reason !== 'completed')).toBe(true);
-    expect(told.requests.length).toBeLessThan(6);
+    expect(told.lines.filter((line) => line.startsWith('warning'))[0]).toContain('of an older one');
+    expect(told.last).toMatchObject({ terminal_reason: 'completed', result: 'ok' });
+    expect(told.lines.filter((line) => line === 'result "seen"')).toHaveLength(2);
   });
 
   it.each(['', 'no such tool!', 'x'.repeat(200)])('the name %j', async (name) => {

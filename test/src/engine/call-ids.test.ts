@@ -50,3 +50,38 @@ it('a call by the name of one that a summary stands for: both are made, under tw
   expect(new Set(keys).size).toBe(3);
   expect(told.lines.join('\n')).toContain('the id "call_0" of an older one');
 });
+
+it('a server that counts its calls anew in each turn: all are made, each under its own name', async () => {
+  const keys: string[] = [];
+  const told = await tell({
+    script: {
+      replies: [
+        ...[
+          message([send]),
+          message([send]),
+          message([send, toolUse('Send', {}, { id: 'call_1' })]),
+        ],
+        ...[say('Done.'), message([send]), say('Done again.')],
+      ],
+    },
+    prompts: ['first', 'second'],
+    options: { includePartialMessages: true },
+    config: () => ({ tools: [counting(keys)] }),
+  });
+  expect(told.results.map(({ terminal_reason: why }) => why)).toEqual(['completed', 'completed']);
+  expect(keys).toHaveLength(5);
+  expect(new Set(keys).size).toBe(5);
+  const called = told.history.flatMap(({ content }) =>
+    content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : [])),
+  );
+  const answered = told.history.flatMap(({ content }) =>
+    content.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : [])),
+  );
+  expect(answered).toEqual(called);
+  const begun = told.messages.flatMap((one) => {
+    if (one.type !== 'stream_event') return [];
+    const { content_block: block } = one.event as { content_block?: { type: string; id: string } };
+    return block?.type === 'tool_use' ? [block.id] : [];
+  });
+  expect(begun).toEqual(called);
+});
