@@ -2,8 +2,9 @@
  * The files of a project that its hooks run: whoever trusts `bash .claude/hooks/check.sh` trusts
  * what stands in it. What those files run in their turn nobody can tell from outside.
  */
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { isFile, statsOf } from './stats-of.ts';
 
 /** Where a project keeps them. All in it counts, since one may call the other. */
 const HOOKS_FOLDER = join('.claude', 'hooks');
@@ -45,11 +46,9 @@ function scriptsOf(command: string, cwd: string): readonly string[] {
   });
 }
 
-const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-
 /** @returns whether there were few enough. A link to a file counts as what it leads to. */
 function addFilesIn(folder: string, cwd: string, found: Set<string>): boolean {
-  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  const stats = statsOf(folder, lstatSync);
   if (!stats) return true;
   // What a link leads to could be anything, and as large as the disk.
   if (!stats.isDirectory()) return !stats.isSymbolicLink();

@@ -23,6 +23,11 @@ export function interruptedTurn({ left }: EngineState): InterruptedTurn | undefi
   return { promptUuids, tries, mayFinish: tries < FINISH_TRIES_MAX };
 }
 
+/** Why it is not tried once more. */
+export const givenUp = ({ tries }: InterruptedTurn): string =>
+  `The turn that was interrupted was tried ${tries} times, and each time its process ended: ` +
+  'it is not tried again by itself. Give a prompt to go on from there.';
+
 /**
  * A turn begins: whatever it runs may kill this process, too, so the try is written down first. It
  * takes up what was left with `takeUpLeft`; until then its result leaves that open.

@@ -9,6 +9,7 @@ import { readServerConfig, type ServerConfig } from '../services/mcp/server-conf
 import type { MCPServerConnection } from './config.ts';
 import { grantsFolder } from './own-folder.ts';
 import { type LoadedPlugin, PLUGIN_ROOT } from './plugins.ts';
+import { isFile, statsOf } from './stats-of.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
@@ -148,6 +149,9 @@ function entriesOf(file: string): Entries {
 }
 
 function readIfThere(file: string): string | undefined {
+  if (statsOf(file) && !isFile(file)) {
+    throw new UsageError(`${file} is no file: remove it, or put the servers there`);
+  }
   let text: string;
   try {
     text = readFileSync(file, 'utf8');

@@ -2,7 +2,7 @@
  * The only map from the option names of the official Agent SDK to the engine's configuration. The
  * CLI's flags and the library's `query()` both come through here.
  */
-import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { mergedAgents } from '../services/agents/agent-definition.ts';
 import { HISTORY_SNIP } from '../services/features.ts';
 import { modelFacts } from '../services/model/model-table.ts';
@@ -19,7 +19,7 @@ import type { Options } from './option-types.ts';
 import { permissionContext } from './permission-context.ts';
 import { type LoadedPlugin, loadPlugins } from './plugins.ts';
 import { QueryEngine } from './query-engine.ts';
-import { realFolder } from './real-folder.ts';
+import { realFolder, workingFolder } from './real-folder.ts';
 import { openRequested } from './resume.ts';
 import { sandboxPolicy } from './sandbox-policy.ts';
 import { savePermissions } from './save-permissions.ts';
@@ -35,6 +35,7 @@ import {
 } from './settings.ts';
 import { watchSettings } from './settings-refresh.ts';
 import { replaySnip } from './snip-replay.ts';
+import { isFolder, mayBeFolder } from './stats-of.ts';
 import { checkOutputSchema } from './structured-output.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -124,7 +125,7 @@ function placeOf(
     hostTools: [...customTools, ...mcpClients.flatMap(({ tools }) => tools)].flatMap(
       ({ name }) => (typeof name === 'string' ? [name] : []), // what is odd is said by whoever offers
     ),
-    cwd: folderNamed(options.cwd ?? process.cwd()),
+    cwd: folderNamed(options.cwd ?? workingFolder()),
     home: engineHomeNamed(environment),
     sources: settingSources ?? ['user'],
     // Nobody has said whether this folder is trusted: what it forbids counts all the same.
@@ -175,21 +176,20 @@ function refuseBudgetWithoutPrice({ maxBudgetUsd }: Options, model: string): voi
 /** @throws UsageError for a place that cannot be a folder; it is made when something is written. */
 function engineHomeNamed(environment: Environment): string {
   const home = engineHomeOf(environment);
-  const stats = statSync(home, { throwIfNoEntry: false });
-  if (!stats || stats.isDirectory()) return home;
+  if (mayBeFolder(resolve(home))) return home;
   throw new UsageError(`ESCAPEMENT_HOME: ${home} is no folder: name one, or a place for one`);
 }
 
 function folderNamed(cwd: string): string {
   const folder = realFolder(cwd);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  if (isFolder(folder)) return folder;
   throw new UsageError(`working folder ${folder} does not exist or is no folder`);
 }
 
 /** They may still be made; but a slip in a path should not look like an open folder. */
 const missingFolders = (folders: readonly string[]): readonly string[] =>
   folders
-    .filter((folder) => !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    .filter((folder) => !isFolder(folder))
     .map((folder) => `additional folder ${folder} does not exist or is no folder: check the path`);
 
 /** What watches over a session while it runs: its settings, its fence, what is kept of answers. */

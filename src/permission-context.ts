@@ -30,7 +30,8 @@ export function permissionContext(
   const mode = host.permissionMode ?? settingsMode ?? 'default';
   if (mode === 'bypassPermissions' && !isBypassAvailable) {
     throw new UsageError(
-      'bypassPermissions must be allowed twice: add --allow-dangerously-skip-permissions',
+      'bypassPermissions must be allowed twice: add allowDangerouslySkipPermissions: true, or ' +
+        '--allow-dangerously-skip-permissions',
     );
   }
   const context: ToolPermissionContext = {

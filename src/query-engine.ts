@@ -14,7 +14,7 @@ import type { Command, Prompt, QueryEngineConfig, SubmitOptions } from './config
 import { type ContextUsage, contextUsageOf, newestHead } from './context-usage.ts';
 import type { EngineObserver } from './engine-events.ts';
 import { EngineState } from './engine-state.ts';
-import { type InterruptedTurn, interruptedTurn } from './left-behind.ts';
+import { givenUp, type InterruptedTurn, interruptedTurn } from './left-behind.ts';
 import type { ServerReport } from './offered-servers.ts';
 import { asSaid, originalsOf } from './originals.ts';
 import type { Priority } from './prompt-queue.ts';
@@ -56,10 +56,13 @@ export class QueryEngine {
 
   /**
    * Brings the interrupted turn to its end without a new prompt, within what is left of its turns.
-   * Nothing when there is none, or when it was tried three times: then it takes a person to go on.
+   * Nothing when there is none. When it was tried three times it takes a person to go on: then one
+   * warning that says so, and no result.
    */
   finishInterrupted(): AsyncGenerator<SDKMessage, void, unknown> {
-    return this.interrupted?.mayFinish ? submit(this.#state, undefined, {}) : nothing();
+    const { interrupted } = this;
+    if (interrupted?.mayFinish) return submit(this.#state, undefined, {});
+    return only(interrupted ? [this.#state.warning(givenUp(interrupted))] : []);
   }
 
   /**
@@ -265,4 +268,6 @@ export class QueryEngine {
   }
 }
 
-async function* nothing(): AsyncGenerator<SDKMessage, void, unknown> {}
+async function* only(messages: readonly SDKMessage[]): AsyncGenerator<SDKMessage, void, unknown> {
+  yield* messages;
+}

@@ -27,7 +27,11 @@ export async function rewindEngine(
   options: RewindOptions,
 ): Promise<RewindFilesResult> {
   const messageUuid = bareUuid(named);
-  if (engine.turn) throw new Error('a turn is running: interrupt it first');
+  if (engine.turn) {
+    // A name that is wrong stays wrong after the turn: said first.
+    await messagesUpTo(engine.session, engine.messages, messageUuid);
+    throw new Error('a turn is running: interrupt it first');
+  }
   const { conversation = true, dryRun = false } = options;
   await openJournal(engine);
   const messages = await messagesUpTo(engine.session, engine.messages, messageUuid);

@@ -6,7 +6,7 @@ import { isSessionId, type JournalStore, type StoredSession } from '../services/
 import { projectFolder } from '../services/journal/transcript.ts';
 import type { LogMessage } from '../services/messages.ts';
 import { engineHomeOf } from './home-folders.ts';
-import { realFolder } from './real-folder.ts';
+import { realFolder, workingFolder } from './real-folder.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Where to look. Default: files of this folder below `~/.escapement`. */
@@ -114,7 +114,7 @@ export async function exportSession(
 function storeOf({ cwd, home, store }: SessionsPlace): JournalStore {
   if (store) return store;
   const root = home ?? engineHomeOf(process.env);
-  return new FileJournalStore({ folder: projectFolder(root, realFolder(cwd ?? process.cwd())) });
+  return new FileJournalStore({ folder: projectFolder(root, realFolder(cwd ?? workingFolder())) });
 }
 
 async function mustBeThere(store: JournalStore, sessionId: string): Promise<void> {

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { parseRule } from '../services/permissions/rules.ts';
 import { jsonErrorAt, placeAt, placeOfPath } from './json-place.ts';
 import { builtInNames, judgeRuleName } from './rule-names.ts';
+import { isFile, statsOf } from './stats-of.ts';
 import { UsageError } from './usage-error.ts';
 
 export type SettingSource = 'user' | 'project' | 'local';
@@ -100,12 +101,12 @@ export function filesOf(place: SettingsPlace): readonly string[] {
     ...(['user', 'project', 'local'] as const)
       .filter((source) => sources.includes(source) || guardsOnly.includes(source))
       .map((source) => files[source]),
-    ...(typeof flag === 'string' && isFile(flag) ? [resolve(place.cwd, flag)] : []),
+    ...(typeof flag === 'string' && namesFile(flag) ? [resolve(place.cwd, flag)] : []),
     ...(managedFile === undefined ? [] : [managedFile]),
   ];
 }
 
-const isFile = (flag: string) => flag.trim() !== '' && !flag.trimStart().startsWith('{');
+const namesFile = (flag: string) => flag.trim() !== '' && !flag.trimStart().startsWith('{');
 
 /**
  * Reads what the host names, in the order in which it counts (the last wins).
@@ -118,7 +119,7 @@ export async function loadSettings(place: SettingsPlace): Promise<readonly Loade
   for (const source of ['user', 'project', 'local'] as const) {
     const isWhole = sources.includes(source);
     if (!isWhole && !guardsOnly.includes(source)) continue;
-    const text = readIfThere(files[source]);
+    const text = readOwn(files[source]);
     if (text === undefined) continue;
     const one = await checked(place, { source, file: files[source], text });
     loaded.push(isWhole ? one : { ...one, settings: guardsOf(one.settings) });
@@ -128,12 +129,12 @@ export async function loadSettings(place: SettingsPlace): Promise<readonly Loade
     loaded.push(await checked(place, { source: 'flag', file: '--settings', text }));
   }
   if (typeof flag === 'string' && flag.trim() !== '') {
-    const file = isFile(flag) ? resolve(place.cwd, flag) : '--settings';
-    const text = isFile(flag) ? readIfThere(file) : flag;
+    const file = namesFile(flag) ? resolve(place.cwd, flag) : '--settings';
+    const text = namesFile(flag) ? readIfThere(file) : flag;
     if (text === undefined) throw new UsageError(`--settings: ${file} does not exist`);
     loaded.push(await checked(place, { source: 'flag', file, text }));
   }
-  const managed = managedFile === undefined ? undefined : readIfThere(managedFile);
+  const managed = managedFile === undefined ? undefined : readOwn(managedFile);
   if (managedFile !== undefined && managed !== undefined) {
     loaded.push(await checked(place, { source: 'managed', file: managedFile, text: managed }));
   }
@@ -152,6 +153,12 @@ function guardsOf({ permissions, sandbox }: Settings): Settings {
     },
     ...(enabled === true && { sandbox: { enabled, ...(required === true && { required }) } }),
   };
+}
+
+/** Of a place where only a file belongs. `--settings` may also be a pipe: `<(…)` of a shell. */
+function readOwn(file: string): string | undefined {
+  if (!statsOf(file) || isFile(file)) return readIfThere(file);
+  throw new UsageError(`${file} is no file: remove it, or put the settings there`);
 }
 
 function readIfThere(file: string): string | undefined {

@@ -10,6 +10,7 @@ import { makeFolder } from '../services/make-folder.ts';
 import { foldersBetween, memoryNames, projectRoot } from '../services/memory/memory-files.ts';
 import { userHomeOf } from './home-folders.ts';
 import { hookScripts } from './hook-scripts.ts';
+import { isFile } from './stats-of.ts';
 import { UsageError } from './usage-error.ts';
 
 export type Trust =
@@ -81,6 +82,7 @@ function fingerprintOf(cwd: string): string | undefined {
 
 /** A file that cannot be read is as good as another content: nobody is trusted by that. */
 function contentOf(file: string): string {
+  if (existsSync(file) && !isFile(file)) return 'no file';
   try {
     return createHash('sha256').update(readFileSync(file)).digest('hex');
   } catch (error) {
@@ -114,6 +116,7 @@ export function instructionsOf(cwd: string): readonly string[] {
 }
 
 function readObject(file: string): Readonly<Record<string, unknown>> {
+  if (!isFile(file)) return {};
   try {
     const json: unknown = JSON.parse(readFileSync(file, 'utf8'));
     return json !== null && typeof json === 'object' ? (json as Record<string, unknown>) : {};

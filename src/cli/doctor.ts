@@ -3,7 +3,7 @@
  * asks no network, and never shows a key.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { readHookSettings } from '../../services/hooks/settings.ts';
 import { messageOf } from '../../services/message-of.ts';
@@ -20,6 +20,7 @@ import {
   type SettingSource,
   settingsFiles,
 } from '../settings.ts';
+import { mayBeFolder, statsOf } from '../stats-of.ts';
 import { actionsOf, trustOf } from '../trust.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
@@ -91,9 +92,9 @@ function model(environment: CliContext['environment']): Finding {
 
 /** Transcripts hold what was read. */
 function homeFolder(home: string): Finding {
-  const stats = statSync(home, { throwIfNoEntry: false });
+  const stats = statsOf(home);
+  if (!mayBeFolder(home)) return bad('home', `${home} is no folder, and can be none`);
   if (!stats) return note('home', `${home} will be made with the first session`);
-  if (!stats.isDirectory()) return bad('home', `${home} is no folder`);
   const isOpen = process.platform !== 'win32' && (stats.mode & 0o077) !== 0;
   return isOpen
     ? note('home', `${home} can be read by others: chmod 700 ${home}`)

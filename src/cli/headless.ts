@@ -60,6 +60,8 @@ class HeadlessSession {
   /** The host said stop after a prompt was taken and before its turn could begin. */
   #stopsNext = false;
   #isStarting = false;
+  /** There is an interrupted turn, and it was tried too often. */
+  #hasGivenUp = false;
   #hasHeardHost = false;
   /** Its `initialize` was heard, and was the beginning. */
   #hasInitialized = false;
@@ -109,6 +111,7 @@ class HeadlessSession {
     await this.#engine;
     if (this.#context.out.gone.aborted) return exitCodes.failed;
     if (this.#lastResult) return this.#lastResult.is_error ? exitCodes.failed : exitCodes.good;
+    if (this.#hasGivenUp) return exitCodes.failed;
     if (this.#hasHeardHost || this.#isAborted) return exitCodes.good;
     throw new UsageError(
       'no prompt: stdin ended without a line {"type":"user","message":{"role":"user","content":"…"}}',
@@ -221,6 +224,7 @@ class HeadlessSession {
   async #finishInterrupted(): Promise<void> {
     const engine = await this.#engineReady(undefined);
     this.#running = engine;
+    this.#hasGivenUp = engine.interrupted?.mayFinish === false;
     try {
       for await (const message of engine.finishInterrupted()) {
         await this.#show(message);

@@ -14,6 +14,7 @@ import { type CliContext, exitCodes } from './context.ts';
 import { mustBeReadable } from './coverage-file.ts';
 import { portOf } from './flags.ts';
 import { visible } from './printable.ts';
+import { signalExitCodes } from './signals.ts';
 
 interface Flags {
   readonly port?: number;
@@ -206,9 +207,7 @@ async function writeForOwner(path: string, text: string): Promise<void> {
 function untilSignal({ out }: CliContext): Promise<number> {
   return new Promise((settle) => {
     const end = () => settle(exitCodes.good);
-    process.once('SIGINT', end);
-    process.once('SIGTERM', end);
-    process.once('SIGHUP', end);
+    for (const signal of Object.keys(signalExitCodes)) process.once(signal, end);
     out.gone.addEventListener('abort', end, { once: true });
   });
 }

@@ -4,6 +4,7 @@
  * else is a chunk of its own.
  */
 import process from 'node:process';
+import { workingFolder } from '../real-folder.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
 import type { ParsedArguments } from './args.ts';
@@ -70,7 +71,7 @@ async function refuseSlip(word: string | undefined): Promise<void> {
 async function runArguments(): Promise<number> {
   const { parseArguments } = await import('./args.ts');
   const parsed = parseArguments(argv, {
-    cwd: process.cwd(),
+    cwd: workingFolder(),
     stdinIsTTY: process.stdin.isTTY === true,
     stdoutIsTTY: process.stdout.isTTY === true,
   });
@@ -123,7 +124,7 @@ async function runInvocation(
 
 function contextOf(debug: boolean): CliContext {
   return {
-    cwd: process.cwd(),
+    cwd: workingFolder(),
     environment: process.env,
     stdin: process.stdin,
     stdinIsTTY: process.stdin.isTTY === true,
@@ -136,6 +137,11 @@ function contextOf(debug: boolean): CliContext {
 /** `process.exit` cuts what a pipe has not taken, so both streams are emptied first. */
 async function leave(code: number): Promise<never> {
   await out.flush();
+  const lost = out.lost;
+  if (lost !== undefined && code === exitCodes.good) {
+    warn(`the output was lost: ${lost}`);
+    return leave(exitCodes.failed);
+  }
   await new Promise<void>((resolve) => process.stderr.write('', () => resolve()));
   process.exit(code);
 }

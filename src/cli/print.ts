@@ -44,6 +44,8 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
   context.out.gone.addEventListener('abort', () => engine.interrupt());
   const stopHeartbeat =
     parts.outputFormat === 'stream-json' ? startHeartbeat(context.out) : () => {};
+  // Nothing was interrupted, and nothing was asked: that is no failure.
+  const hasNothingToDo = finishes && engine.interrupted === undefined;
   try {
     const messages = turnsOf(engine, prompt, finishes);
     const isVerbose = parts.options.verbose === true;
@@ -52,9 +54,8 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
     await context.out.flush();
     const isLost = context.out.gone.aborted;
     if (isLost) context.warn(`the output was lost: ${String(context.out.gone.reason)}`);
-    // Nothing was interrupted, and nothing was asked: that is no failure.
     const isDenied = parts.failsOnDenial === true && (result?.permission_denials.length ?? 0) > 0;
-    const isGood = !isLost && (result ? !result.is_error : finishes) && !isDenied;
+    const isGood = !isLost && (result ? !result.is_error : hasNothingToDo) && !isDenied;
     return watch.exitCode ?? (isGood ? exitCodes.good : exitCodes.failed);
   } finally {
     stopHeartbeat();

@@ -24,10 +24,20 @@ export function printerFor(format: OutputFormat, isVerbose: boolean, context: Cl
   }
 }
 
-const resultAsJson = ({ out, warn }: CliContext): Printer => ({
-  hear: async (message) => tellWarning(message, warn),
-  end: async (result) => result && out.write(result),
-});
+/** Where there is no result, what was said instead: a reader of JSON is not left with nothing. */
+function resultAsJson({ out, warn }: CliContext): Printer {
+  let warning: SDKMessage | undefined;
+  return {
+    hear: async (message) => {
+      if (isWarning(message)) warning = message;
+      tellWarning(message, warn);
+    },
+    end: async (result) => {
+      const last = result ?? warning;
+      if (last) await out.write(last);
+    },
+  };
+}
 
 /** One array: a reader of JSON has the whole turn, the result last. */
 function allAsJson({ out }: CliContext): Printer {
@@ -71,6 +81,10 @@ async function printAnswer(result: Result | undefined, { out, warn }: CliContext
 
 /** A server that is not there, a folder that counts for nothing: silence would look like success. */
 function tellWarning(message: SDKMessage, warn: (text: string) => void): void {
-  const isWarning = message.type === 'system' && message.subtype === 'informational';
-  if (isWarning && message.level === 'warning') warn(message.content);
+  if (isWarning(message)) warn(message.content);
 }
+
+type Warning = Extract<SDKMessage, { subtype: 'informational' }>;
+
+const isWarning = (message: SDKMessage): message is Warning =>
+  message.type === 'system' && message.subtype === 'informational' && message.level === 'warning';

@@ -1,7 +1,7 @@
-/** SIGINT, SIGTERM and SIGHUP: the turn is aborted, its result is written, then the process ends. */
+/** SIGINT, SIGTERM, SIGHUP and SIGQUIT: the turn is aborted, its result is written, then the process ends. */
 
 /** What a shell shows for a death by the signal: 128 + its number. */
-export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGQUIT: 131, SIGTERM: 143 } as const;
 export type EndSignal = keyof typeof signalExitCodes;
 
 /**
@@ -23,7 +23,7 @@ export interface SignalWatch {
 }
 
 /**
- * Watches the three signals.
+ * Watches these signals.
  *
  * The first one calls `onFirst` and starts the clock. A second one (not the echo of the first), or
  * the end of `leaveMs`, exits at once: a person who presses Ctrl-C twice means it, and a reader that does not read must not keep

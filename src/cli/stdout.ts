@@ -1,5 +1,13 @@
 /** What the host reads: whole lines, in order, and never faster than it takes them. */
 import type { Writable } from 'node:stream';
+import { messageOf } from '../../services/message-of.ts';
+
+/** Codes of errors that mean that nobody reads any more. */
+const reasonsToLeave: ReadonlySet<unknown> = new Set([
+  'EPIPE',
+  'ECONNRESET',
+  'ERR_STREAM_DESTROYED',
+]);
 
 /**
  * Writes lines to a pipe that may be slow, full or gone.
@@ -17,6 +25,11 @@ export interface LineWriter {
   flush(): Promise<void>;
   /** Aborted when nobody reads any more (EPIPE and its kin). */
   readonly gone: AbortSignal;
+  /**
+   * Why what was written is nowhere (a full disk); `undefined` also when the reader has left: then
+   * it has had enough, as in `| head`.
+   */
+  readonly lost: string | undefined;
   /** A terminal obeys what it is sent: texts of others go through `printable` first. */
   readonly isTTY: boolean;
   /** When the last line was handed over; milliseconds of `performance.now()`. */
@@ -63,6 +76,11 @@ export function createLineWriter(stream: Writable): LineWriter {
         stream.write('', () => resolve());
       }),
     gone: gone.signal,
+    get lost() {
+      const { reason } = gone.signal;
+      const hasLeft = reason?.code === undefined || reasonsToLeave.has(reason.code);
+      return gone.signal.aborted && !hasLeft ? messageOf(reason) : undefined;
+    },
     isTTY: 'isTTY' in stream && stream.isTTY === true,
     get lastWriteAt() {
       return lastWriteAt;

@@ -116,6 +116,12 @@ describe('PERM-13 a settings file that breaks', () => {
     ]);
   });
 
+  it('a bypass that nobody has opened: both ways to open it are named', async () => {
+    const { config } = await folders();
+    const closed = config({ permissionMode: 'bypassPermissions' });
+    await expect(closed).rejects.toThrow(/add allowDangerouslySkipPermissions: true, or --allow-d/);
+  });
+
   it('rules of the host are refused as well', async () => {
     const { config } = await folders();
     await expect(config({ disallowedTools: ['Bash(rm'] })).rejects.toThrow(/closing parenthesis/);

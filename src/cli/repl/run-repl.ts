@@ -4,7 +4,7 @@ import process from 'node:process';
 import pc from 'picocolors';
 import type { Options } from '../../options.ts';
 import { type CliContext, exitCodes } from '../context.ts';
-import { LEAVE_MS, signalExitCodes } from '../signals.ts';
+import { type EndSignal, LEAVE_MS, signalExitCodes } from '../signals.ts';
 import { isColorWanted } from '../view.ts';
 import { Asker } from './asker.ts';
 import { Elicitor } from './elicitor.ts';
@@ -15,6 +15,9 @@ import { QuestionLine } from './question-line.ts';
 import { Repl } from './repl.ts';
 import { PlainScreen, TerminalScreen } from './screen.ts';
 import { ReplSession } from './session.ts';
+
+/** Ctrl-C is a key here. */
+const ends = ['SIGTERM', 'SIGHUP', 'SIGQUIT'] as const satisfies readonly EndSignal[];
 
 /** Time does not pass for a process that sleeps, so this says that it does not. */
 const AWAKE_AFTER_MS = 20;
@@ -121,20 +124,18 @@ function watchProcess(repl: Repl, onContinue: () => void): () => void {
     if (repl.isLeaving) process.exit(signalExitCodes.SIGINT);
     repl.onInterrupt();
   };
-  const onEnd = (signal: 'SIGTERM' | 'SIGHUP') => {
+  const onEnd = (signal: EndSignal) => {
     const code = signalExitCodes[signal];
     if (repl.isLeaving) process.exit(code);
     repl.leave(code);
     exitLater(code);
   };
   process.on('SIGINT', onInterrupt);
-  process.on('SIGTERM', onEnd);
-  process.on('SIGHUP', onEnd);
+  for (const signal of ends) process.on(signal, onEnd);
   process.on('SIGCONT', onContinue);
   return () => {
     process.off('SIGINT', onInterrupt);
-    process.off('SIGTERM', onEnd);
-    process.off('SIGHUP', onEnd);
+    for (const signal of ends) process.off(signal, onEnd);
     process.off('SIGCONT', onContinue);
   };
 }

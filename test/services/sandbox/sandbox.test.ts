@@ -1,5 +1,5 @@
 /** The fence around shell commands, with the real bubblewrap. Skipped, visibly, where it is not. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -71,6 +71,23 @@ describe.skipIf(!found.isThere)('a fenced command (needs bubblewrap)', () => {
     expect((await run(command())).isError).toBe(true);
     expect(await readFile(join(work, '.git/config'), 'utf8')).toBe('[core]\n');
     expect(await readFile(join(root, 'secret'), 'utf8')).toBe('do-not-show');
+  });
+
+  it('does not see what other processes were started with', async () => {
+    const others = spawn('sleep', ['60'], { env: { ...process.env, A_KEY: 'key-of-another' } });
+    try {
+      const own = 'cat /proc/self/environ | tr "\\0" "\\n" | head -c 1';
+      const all = 'cat /proc/*/environ | tr "\\0" "\\n"; ls -d /proc/[0-9]*';
+      expect((await run(own)).isError).toBe(false);
+      const { text } = await run(
+        `${all}; cat /proc/$PPID/environ; cat /proc/${others.pid}/environ`,
+      );
+      expect(text).not.toContain('key-of-another');
+      expect(text).not.toContain(`/proc/${others.pid}\n`);
+      expect(text).toMatch(/\/proc\/1\b/);
+    } finally {
+      others.kill('SIGKILL');
+    }
   });
 
   it('leaves nothing beside the folder, nor elsewhere', async () => {

@@ -97,11 +97,12 @@ describe('HEAD-02 stdout on a pipe that nobody reads for a while', () => {
   });
 });
 
-describe('HEAD-07 SIGINT, SIGTERM, SIGHUP', () => {
+describe('HEAD-07 SIGINT, SIGTERM, SIGHUP, SIGQUIT', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
+    ['SIGQUIT', 131],
   ] as const)('%s: one result, exit code %i, no child left', async (signal, code) => {
     box = await openCliBox({
       replies: [

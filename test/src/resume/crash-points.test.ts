@@ -298,6 +298,8 @@ describe('a turn that was interrupted can be ended by itself', () => {
         },
       });
       expect(ran.results).toHaveLength(tries < 3 ? 1 : 0);
+      const warnings = ran.lines.filter((line) => line.startsWith('warning'));
+      expect(warnings.some((line) => /tried 3 times.* Give a prompt/.test(line))).toBe(tries === 3);
       if (next) home = next;
     }
   });

@@ -80,3 +80,35 @@ it('HEAD-07: a session that SIGTERM has ended is gone on with', async () => {
   expect(again.results).toMatchObject([{ terminal_reason: 'completed', result: 'good' }]);
   expect(box.server.violations).toEqual([]);
 });
+
+it('a turn that kills its process each time is given up in words, with a code that is no success', async () => {
+  const call = message([text('running'), toolUse('Bash', { command: 'touch runs; sleep 60' })]);
+  box = await openCliBox({ replies: [call], whenExhausted: call });
+  const dieIn = async (...more: readonly string[]) => {
+    const requests = box.server.requests.length;
+    const child = box.start([...flags, ...more]);
+    child.read();
+    child.end();
+    await expect.poll(() => box.server.requests.length, { timeout: 20_000 }).toBe(requests + 1);
+    await child.until(isCall);
+    child.kill('SIGKILL');
+    await child.ended;
+  };
+  await dieIn('--session-id', id, 'begin');
+  for (let tries = 0; tries < 3; tries++) await dieIn('--resume', id, '--finish-interrupted');
+  const givenUp = ['--resume', id, '--finish-interrupted', '--setting-sources='];
+  const model = '--model=claude-sonnet-4-5';
+  const requests = box.server.requests.length;
+  const words = /was tried 3 times, .* Give a prompt/;
+  const plain = await box.run(['-p', model, ...givenUp]);
+  expect(plain).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(words) });
+  const json = await box.run(['-p', model, '--output-format=json', ...givenUp]);
+  expect(json).toMatchObject({ code: 1, stderr: expect.stringMatching(words) });
+  expect(json.messages).toMatchObject([{ content: expect.stringMatching(words) }]);
+  const host = await box.run([...flags, '--input-format=stream-json', ...givenUp]);
+  expect(host).toMatchObject({ code: 1, results: [] });
+  expect(box.server.requests).toHaveLength(requests);
+  const child = box.start(['-p', model, ...givenUp, 'and now?']);
+  child.end();
+  await expect.poll(() => box.server.requests.length, { timeout: 20_000 }).toBe(requests + 1);
+}, 120_000);

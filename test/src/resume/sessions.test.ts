@@ -545,6 +545,26 @@ describe('back to a message', () => {
     expect(last?.parentUuid).toBe(uuid);
   });
 
+  it('beside a turn: a name that is wrong is said, and a right one waits for its end', async () => {
+    const uuid = '22222222-2222-4222-8222-222222222222';
+    const said: string[] = [];
+    await place.run({
+      script: { replies: [message([toolUse('Bash', { command: 'true' })]), say('done')] },
+      prompts: [{ prompt: 'go', uuid }],
+      during: async (heard, engine) => {
+        if (heard.type !== 'assistant' || said.length > 0) return;
+        for (const name of ['no-such-message', uuid]) {
+          await engine.rewind(name).catch((error: unknown) => said.push(String(error)));
+        }
+      },
+    });
+    expect(said).toEqual([
+      expect.stringContaining('no-such-message'),
+      expect.stringContaining('a turn is running: interrupt it first'),
+    ]);
+    expect(said[0]).not.toContain('a turn is running');
+  });
+
   it('a file that somebody else has changed since is left alone', async () => {
     const file = join(place.cwd, 'a.txt');
     const uuid = '33333333-3333-4333-8333-333333333333';
