@@ -39,15 +39,30 @@ const READ_AGAIN = '(Read again later: the newest result is further down.)';
 interface Entry {
   readonly id: string;
   readonly name: string;
-  /** The same for the same call. */
+  /** The same for the same call; of reads only, for only they are looked for again. */
   readonly call: string;
-  /** Of the answer that has made the call. */
-  readonly round: string;
+  /** Its place among all results of the history … */
+  readonly at: number;
+  /** … and that of the first result of its round. */
+  readonly roundAt: number;
   readonly message: LogMessage;
   readonly text: string | undefined;
 }
 /** Tokens, by what is known of sizes now: a process that goes on with the session decides the same. */
 type SizeOf = (entry: Entry) => number;
+
+/** Of a history: what a pass needs of it, and no more, so that it costs the same in a long one. */
+interface Results {
+  /**
+   * What may still become shorter, the oldest first. They have not many more tokens than the bounds
+   * above: else some would have become shorter.
+   */
+  readonly shrinkable: readonly Entry[];
+  /** The last ones, so many as are kept and one more, whatever they are. */
+  readonly latest: readonly Entry[];
+  /** The newest of each read. */
+  readonly reads: ReadonlyMap<string, Entry>;
+}
 
 const textOf = (message: LogMessage) => {
   const [block] = resultsOf(message);
@@ -68,77 +83,105 @@ const withText = (message: LogMessage, text: string) =>
 const freedBy = (entry: Entry, shorter: string, sizeOf: SizeOf) =>
   Math.max(0, sizeOf(entry) * (1 - shorter.length / Math.max(1, entry.text?.length ?? 0)));
 
-/** The results that are old enough: whole rounds of them. */
-const oldOf = (entries: readonly Entry[]) => {
-  const oldestKept = entries.at(-RESULTS_KEPT);
-  if (!oldestKept || entries.length <= RESULTS_KEPT) return [];
-  return entries.slice(
-    0,
-    entries.findIndex((entry) => entry.round === oldestKept.round),
-  );
-};
+const isLongOutput = ({ name, text = '' }: Entry) =>
+  name === 'Bash' && text.length > OUTPUT_CHARS_MAX;
+/** What was cleared is not there any more: it can neither free something nor be read again. */
+const isRereadable = ({ name, text }: Entry) =>
+  REREADABLE.has(name) && text !== CLEARED && text !== READ_AGAIN;
+
+/** Results before this place are old enough: whole rounds of them. */
+const oldUntil = (entries: readonly Entry[]): number =>
+  entries.length > RESULTS_KEPT ? (entries.at(-RESULTS_KEPT)?.roundAt ?? 0) : 0;
 
 /** What each old result becomes. Results with one text only; images are left to the API's count. */
-const shorten = (entries: readonly Entry[], sizeOf: SizeOf): ReadonlyMap<Entry, string> => {
+const shorten = (
+  { shrinkable, latest, reads }: Results,
+  sizeOf: SizeOf,
+): ReadonlyMap<Entry, string> => {
   const shorter = new Map<Entry, string>();
-  const old = oldOf(entries);
-  const newest = new Map(entries.map((entry) => [entry.call, entry]));
-  for (const entry of old) {
-    const again = newest.get(entry.call);
+  const until = oldUntil(latest);
+  for (const entry of shrinkable) {
+    if (entry.at >= until) break;
+    const again = entry.name === 'Read' ? reads.get(entry.call) : undefined;
     // Read answers "unchanged" to a second look: then the older result is the one with the content.
-    const isReread =
-      entry.name === 'Read' &&
-      again !== undefined &&
-      again !== entry &&
-      sizeOf(again) >= sizeOf(entry) / 2;
+    const isReread = again !== undefined && again !== entry && sizeOf(again) >= sizeOf(entry) / 2;
     if (isReread) shorter.set(entry, READ_AGAIN);
-    else if (entry.name === 'Bash' && (entry.text?.length ?? 0) > OUTPUT_CHARS_MAX)
+    else if (isLongOutput(entry))
       shorter.set(entry, headAndTail(entry.text ?? '', OUTPUT_CHARS_MAX / 2));
   }
-  const rereadable = entries.filter((entry) => REREADABLE.has(entry.name) && !shorter.has(entry));
+  const rereadable = shrinkable.filter((entry) => isRereadable(entry) && !shorter.has(entry));
   const tokens = rereadable.reduce((sum, entry) => sum + sizeOf(entry), 0);
   if (tokens <= REREADABLE_TOKENS_MAX) return shorter;
-  for (const entry of oldOf(rereadable))
-    if (entry.text !== CLEARED && entry.text !== READ_AGAIN) shorter.set(entry, CLEARED);
+  const clearedUntil = oldUntil(rereadable);
+  for (const entry of rereadable) if (entry.at < clearedUntil) shorter.set(entry, CLEARED);
   return shorter;
 };
 
-/** One for each history that grows: it remembers its results, and costs what is new. */
-export function createMicrocompact({ log, counter, tell, onCleared }: MicrocompactDeps): Stage {
+/** Remembers the results of a history that grows: a pass costs what is new. */
+function createResults(log: MessageLog): Results & { learn: (head: string) => void } {
   let looked = '';
+  let count = 0;
+  let shrinkable: Entry[] = [];
+  let latest: Entry[] = [];
+  let reads = new Map<string, Entry>();
+  let calls = new Map<string, Pick<Entry, 'name' | 'call'> & { readonly round: string }>();
+  let begins = new Map<string, number>();
+
+  const add = (message: LogMessage) => {
+    for (const { id, name, input } of callsOf(message)) {
+      const call = name === 'Read' ? JSON.stringify(input) : '';
+      calls.set(id, { name, call, round: message.apiId ?? message.uuid });
+    }
+    const [block] = resultsOf(message);
+    const made = block && calls.get(block.tool_use_id);
+    if (!made || block.is_error || message.content.length !== 1) return;
+    const { name, call, round } = made;
+    const roundAt = begins.get(round) ?? count;
+    begins.set(round, roundAt);
+    const id = block.tool_use_id;
+    const entry = { id, name, call, at: count, roundAt, message, text: textOf(message) };
+    count += 1;
+    latest = [...latest, entry].slice(-RESULTS_KEPT - 1);
+    if (name === 'Read') reads.set(call, entry);
+    if (isRereadable(entry) || isLongOutput(entry)) shrinkable.push(entry);
+  };
+  const forget = () => {
+    count = 0;
+    [shrinkable, latest] = [[], []];
+    [reads, calls, begins] = [new Map(), new Map(), new Map()];
+  };
+  return {
+    get shrinkable() {
+      return shrinkable;
+    },
+    get latest() {
+      return latest;
+    },
+    get reads() {
+      return reads;
+    },
+    learn: (head) => {
+      const fresh = log.since(looked, head);
+      const isOn = log.depthOf(looked) + fresh.length === log.depthOf(head);
+      if (!isOn || looked === '') forget();
+      for (const message of fresh) add(message);
+      looked = head;
+    },
+  };
+}
+
+/** One for each history that grows. */
+export function createMicrocompact({ log, counter, tell, onCleared }: MicrocompactDeps): Stage {
+  const results = createResults(log);
   /** Up to here it was not worth it. */
   let declined = '';
-  let entries: Entry[] = [];
-  let calls = new Map<string, Pick<Entry, 'name' | 'call' | 'round'>>();
   const sizeOf: SizeOf = ({ message }) => counter.estimateMessages([message]);
-
-  const learn = (head: string) => {
-    const fresh = log.since(looked, head);
-    const isOn = log.depthOf(looked) + fresh.length === log.depthOf(head);
-    if (!isOn || looked === '') {
-      entries = [];
-      calls = new Map();
-    }
-    for (const message of fresh) {
-      for (const { id, name, input } of callsOf(message))
-        calls.set(id, {
-          name,
-          call: `${name} ${JSON.stringify(input)}`,
-          round: message.apiId ?? message.uuid,
-        });
-      const [block] = resultsOf(message);
-      const made = block && calls.get(block.tool_use_id);
-      if (!made || block.is_error || message.content.length !== 1) continue;
-      entries.push({ id: block.tool_use_id, ...made, message, text: textOf(message) });
-    }
-    looked = head;
-  };
 
   return async (state, signal) => {
     const { history } = state;
     if (history.head === declined) return pass(state, signal);
-    learn(history.head);
-    const shorter = [...shorten(entries, sizeOf)].filter(([entry]) => entry.text !== undefined);
+    results.learn(history.head);
+    const shorter = [...shorten(results, sizeOf)].filter(([entry]) => entry.text !== undefined);
     const freed = shorter.reduce((sum, [entry, text]) => sum + freedBy(entry, text, sizeOf), 0);
     if (freed < FREED_TOKENS_MIN) {
       declined = history.head;
@@ -152,7 +195,6 @@ export function createMicrocompact({ log, counter, tell, onCleared }: Microcompa
     const changed = before.findIndex((message) => swaps.has(message));
     const { head, count } = log.rewriteFrom(history.head, unbindThinking(messages, changed), 0);
     counter.noteRewrite(history.head, head);
-    looked = '';
     const ids = [...swaps.keys()].flatMap(({ toolUseId }) => toolUseId ?? []);
     onCleared(ids);
     const tokens = counter.estimate(head);

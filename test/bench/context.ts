@@ -31,6 +31,9 @@ const WINDOW_TOKENS = 4_000_000;
 /** Of which the history is two thirds. */
 const COLLAPSE_WINDOW_TOKENS = 2_000_000;
 
+/** Results of some can be had again: old ones are cleared now and then, which is in the numbers. */
+const NAMES = ['Look', 'Bash', 'Read', 'Grep'];
+
 const words = 'A line of some tool, 42: it says what it says.\n';
 const bodyChars = Math.floor((CHARS / MESSAGES) * ROUND) - 100;
 const signal = new AbortController().signal;
@@ -38,7 +41,7 @@ const signal = new AbortController().signal;
 function round(at: number): readonly LogMessage[] {
   const base = { timestamp: '2026-11-30T00:00:00.000Z', model: 'claude-sonnet-4-5' };
   const answer = { ...base, role: 'assistant', origin: 'model', apiId: `m${at}` } as const;
-  const [id, name] = [`c${at}`, at % 2 === 0 ? 'Look' : 'Bash'];
+  const [id, name] = [`c${at}`, NAMES[at % NAMES.length] ?? ''];
   const text = words.repeat(Math.ceil(bodyChars / words.length)).slice(0, bodyChars);
   return [
     { ...answer, uuid: `t${at}`, kind: 'text', content: [{ type: 'text', text: `step ${at}` }] },

@@ -13,16 +13,28 @@ const setup = () => {
   const counter = createTokenCounter({ log, fixed: () => ({ system: [], tools: [] }) });
   const words: StageWord[] = [];
   const cleared: string[] = [];
+  let sized = 0;
   const stage = createMicrocompact({
     log,
-    counter,
+    counter: {
+      ...counter,
+      estimateMessages: (messages) => {
+        sized += messages.length;
+        return counter.estimateMessages(messages);
+      },
+    },
     tell: (word) => words.push(word),
     onCleared: (ids) => cleared.push(...ids),
   });
   const run = async (history: Cursor) =>
     (await stage(begin({ queryId: 'q', history, model: 'm' }), new AbortController().signal))
       .history;
-  return { log, words, cleared, run };
+  /** How many messages a pass has measured. */
+  const sizedBy = async (history: Cursor) => {
+    sized = 0;
+    return { after: await run(history), sized };
+  };
+  return { log, words, cleared, run, sizedBy };
 };
 const made = (n: number, name: string, input: unknown, chars: number) => [
   call(`m${n}`, `c${n}`, name, input),
@@ -97,5 +109,50 @@ describe('microcompact', () => {
     expect((await run(little)).head).toBe(little.head);
     const foreign = start(log, ten('mcp__x__y', 50_000));
     expect((await run(foreign)).head).toBe(foreign.head);
+  });
+
+  it('what was cleared is no more to be read again: it does not count', async () => {
+    const { log, run, words } = setup();
+    const small = Array.from({ length: 1_500 }, (_, n) => made(n, 'Grep', { n }, 150)).flat();
+    const cleared = await run(start(log, small));
+    expect(words).toHaveLength(1);
+    // The 1,495 notes alone have more than 40,000 tokens; what is there to be read has less.
+    const more = Array.from({ length: 11 }, (_, n) =>
+      made(2_000 + n, 'Grep', { n }, 10_000),
+    ).flat();
+    const grown = log.append(cleared, more);
+    expect((await run(grown)).head).toBe(grown.head);
+  });
+
+  it('a round is not split, also when its first results can not become shorter', async () => {
+    const { log, run, cleared } = setup();
+    const ids = ['Edit', 'Edit', 'Bash', 'Bash', 'Bash', 'Bash'].map((name, n) => ({ name, n }));
+    const wide = [
+      ...ids.map(({ name, n }) => call('wide', `w${n}`, name, { n })),
+      ...ids.map(({ n }) => result(`w${n}`, 'word '.repeat(10_000))),
+    ];
+    const history = start(log, [
+      ...ten('Bash', 30_000),
+      ...wide,
+      ...[20, 21].flatMap((n) => made(n, 'Edit', { n }, 50)),
+    ]);
+    await run(history); // the last five begin within the wide round
+    expect(cleared).toEqual(Array.from({ length: 10 }, (_, n) => `c${n}`));
+  });
+
+  it('a pass measures what may become shorter, however long the history is', async () => {
+    const { log, run, sizedBy, words } = setup();
+    let history: Cursor = start(log, []);
+    const most: number[] = [];
+    for (let n = 0; n < 600; n += 1) {
+      const name = ['Read', 'Edit', 'Bash'][n % 3] ?? '';
+      const { after, sized } = await sizedBy(log.append(history, made(n, name, { n }, 6_000)));
+      history = after;
+      most[Math.floor(n / 200)] = Math.max(most[Math.floor(n / 200)] ?? 0, sized);
+      expect(await run(after)).toBe(after);
+    }
+    expect(words.length).toBeGreaterThan(5);
+    const [first = 0, , last = 0] = most;
+    expect(last).toBeLessThanOrEqual(first);
   });
 });
