@@ -3,7 +3,15 @@
  * same as one that was never stopped: what stages have made of the past is read again, and what was
  * learnt of sizes is known again, so that the next decision is the same, too.
  */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -37,8 +45,8 @@ interface Played {
   readonly violations: readonly unknown[];
 }
 
-/** @param isStopped a process for each turn. */
-async function play(session: Session, isStopped: boolean): Promise<Played> {
+/** A server, a folder, and the processes that go on with the session one after the other. */
+async function begin(session: Pick<Session, 'script' | 'config'>) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'escapement-resumed-')));
   const [cwd, home] = [join(root, 'work'), join(root, 'home')];
   mkdirSync(cwd);
@@ -46,12 +54,10 @@ async function play(session: Session, isStopped: boolean): Promise<Played> {
   const server = createScriptedServer(session.script(home));
   await server.listen();
   const place = { cwd, home, server };
-  const said: SDKMessage[] = [];
-  const open = async (turn: number) => {
-    const opened = await openRequested(
-      turn === 0 ? { sessionId: SESSION } : { resume: SESSION },
-      place,
-    );
+  let isNew = true;
+  const open = async () => {
+    const opened = await openRequested(isNew ? { sessionId: SESSION } : { resume: SESSION }, place);
+    isNew = false;
     return engineFor(
       {
         options: { model: MODEL },
@@ -66,20 +72,30 @@ async function play(session: Session, isStopped: boolean): Promise<Played> {
       place,
     );
   };
-  let engine = await open(0);
+  const end = async () => {
+    await server.close();
+    rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+  };
+  return { root, home, server, open, end };
+}
+
+/** @param isStopped a process for each turn. */
+async function play(session: Session, isStopped: boolean): Promise<Played> {
+  const { root, server, open, end } = await begin(session);
+  const said: SDKMessage[] = [];
+  let engine = await open();
   try {
     for (const [turn, prompt] of session.prompts.entries()) {
       if (isStopped && turn > 0) {
         await engine.close();
-        engine = await open(turn);
+        engine = await open();
       }
       for await (const one of engine.submitMessage(prompt)) said.push(one);
       session.between?.(turn, engine);
     }
   } finally {
     await engine.close();
-    await server.close();
-    rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+    await end();
   }
   const bare = (text: string) =>
     text
@@ -273,4 +289,104 @@ describe('a session that is stopped after each turn asks for the same as one tha
     },
     TEST_MS,
   );
+});
+
+/** What a kill leaves of the file: the last line of this type is the last that was written. */
+function cutBehind(home: string, type: string) {
+  const name = readdirSync(home, { recursive: true })
+    .map(String)
+    .find((file) => file.endsWith('.jsonl'));
+  const file = join(home, name ?? '');
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const at = lines.findLastIndex((line) => line !== '' && JSON.parse(line).type === type);
+  expect(at, `a line of type ${type}`).toBeGreaterThan(0);
+  expect(lines.slice(at + 1).join(''), 'a request was made of it').toContain('"read-as"');
+  writeFileSync(file, `${lines.slice(0, at + 1).join('\n')}\n`);
+}
+
+interface Killed extends Session {
+  /** The line that says what was changed. */
+  readonly line: string;
+  /** What the model reads since then. */
+  readonly mark: string;
+  /** Thoughts behind it in the file that nobody has cut. */
+  readonly kept: readonly string[];
+}
+/** A process for each prompt. @returns the thoughts in the last request of each. */
+async function thoughtsOf({ line, mark, ...session }: Killed, isKilled: boolean) {
+  const { home, server, open, end } = await begin(session);
+  const thoughts: (readonly string[])[] = [];
+  try {
+    for (const [turn, prompt] of session.prompts.entries()) {
+      const isLast = turn === session.prompts.length - 1;
+      if (isKilled && turn === session.prompts.length - 2) cutBehind(home, line);
+      const engine = await open();
+      try {
+        for await (const _ of engine.submitMessage(prompt));
+        session.between?.(turn, engine);
+      } finally {
+        await engine.close();
+      }
+      const body = JSON.stringify(server.requestsOf('loop').at(-1)?.body.messages);
+      thoughts.push(body.match(/thought \d+/g) ?? []);
+      if (isLast) expect(body).toContain(mark);
+    }
+    expect(server.violations).toEqual([]);
+    return thoughts;
+  } finally {
+    await end();
+  }
+}
+
+const killed: Readonly<Record<string, Killed>> = {
+  'a collapse': {
+    line: 'collapse-committed',
+    mark: '<collapsed>',
+    prompts: ['dig', 'and then?', 'what was found?'],
+    script: (home) => {
+      serial = 0;
+      const replies = [...digs(0, 7), answers('dug'), answers('this'), answers('that')];
+      return { replies: replies.map((step) => onceAllStaged(home, step)), collapses: [findings] };
+    },
+    config: () => collapsing(),
+    kept: ['thought 8'],
+  },
+  'a snip': {
+    line: 'snip',
+    mark: 'finding-3',
+    prompts: ['dig', 'dig on', 'and then?', 'what was found?'],
+    script: () => {
+      serial = 0;
+      return {
+        replies: [
+          ...[...digs(0, 4), answers('one'), ...digs(4, 5), answers('two')],
+          ...[answers('this'), answers('that')],
+        ],
+      };
+    },
+    config: () => ({
+      ...collapsing({ gates: { contextCollapse: false } }),
+      autoCompactWindow: 200_000,
+    }),
+    between: (turn, engine) => {
+      if (turn === 0) engine.snip(engine.messages[7]?.uuid ?? '');
+    },
+    kept: ['thought 6', 'thought 7'],
+  },
+};
+
+describe.each(Object.entries(killed))('a process that is killed behind %s', (_, session) => {
+  it('… before a request was made of it: no thought behind it goes back, later ones do', async () => {
+    const thoughts = await thoughtsOf(session, true);
+    const [first, second] = thoughts.slice(-2);
+    expect(first).toEqual([]); // thought of something else than what stands there now
+    expect(second).toHaveLength(1);
+  });
+
+  it('… after it: what was thought since then goes back', async () => {
+    const thoughts = await thoughtsOf(session, false);
+    const [first, second] = thoughts.slice(-2);
+    expect(first).toEqual(session.kept);
+    expect(second).toHaveLength(session.kept.length + 1);
+  });
 });
