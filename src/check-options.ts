@@ -97,7 +97,8 @@ const optionChecks: { readonly [Name in keyof Options]-?: Check } = {
   maxThinkingTokens: wholeOrZero,
   maxTurns: orUnbounded(wholePositive),
   mcpClients: listOf('connections', connection),
-  mcpServers: recordOf('servers', anObject),
+  // Each of them is read, and judged in better words, by services/mcp/server-config.ts.
+  mcpServers: recordOf('servers', () => []),
   strictMcpConfig: yesOrNo,
   onElicitation: aFunction,
   stderr: aFunction,
