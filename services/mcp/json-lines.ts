@@ -55,6 +55,7 @@ class LineReader {
   #line: Line = blank;
   #size = 0;
   #noiseBytes = 0;
+  #noiseLines = 0;
   #isFlooded = false;
 
   constructor(options: JsonLinesOptions) {
@@ -110,15 +111,15 @@ class LineReader {
     this.#size = 0;
     switch (line.is) {
       case 'blank':
-        this.#hasNoise(LINE_COST_BYTES);
+        this.#hasNoiseLine();
         return;
       case 'noise':
         this.#options.onNoise(shown(line.begin.toString('utf8').trim()));
-        this.#hasNoise(LINE_COST_BYTES);
+        this.#hasNoiseLine();
         return;
       case 'tooLong': {
         const id = idOf(line.begin, line.end.toString('latin1'));
-        if (id === undefined) this.#hasNoise(LINE_COST_BYTES);
+        if (id === undefined) this.#hasNoiseLine();
         else this.#hasMessage(tooLong(id, size, this.#lineBytesMax));
         return;
       }
@@ -136,21 +137,29 @@ class LineReader {
       return;
     }
     this.#options.onNoise(shown(text));
-    this.#hasNoise(size + LINE_COST_BYTES);
+    this.#hasNoise(size);
+    this.#hasNoiseLine();
   }
 
   #hasMessage(message: Readonly<Record<string, unknown>>): void {
     this.#noiseBytes = 0;
+    this.#noiseLines = 0;
     this.#options.onMessage(message);
   }
 
   #hasNoise(bytes: number): void {
     this.#noiseBytes += bytes;
-    if (this.#noiseBytes <= this.#noiseBytesMax || this.#isFlooded) return;
+    const cost = this.#noiseBytes + this.#noiseLines * LINE_COST_BYTES;
+    if (cost <= this.#noiseBytesMax || this.#isFlooded) return;
     this.#isFlooded = true;
     this.#line = blank;
-    const much = `${Math.round(this.#noiseBytesMax / (1 << 20))} MiB`;
+    const much = `${this.#noiseLines} lines (${Math.round(this.#noiseBytes / 1024)} KiB)`;
     this.#options.onFlood(`it has printed ${much} without a message (logs belong on stderr)`);
+  }
+
+  #hasNoiseLine(): void {
+    this.#noiseLines += 1;
+    this.#hasNoise(0);
   }
 }
 

@@ -24,8 +24,15 @@ export interface OwnFolder {
 const isHiddenHere = (path: string) =>
   deny(`the engine itself: ${path} holds what servers granted`);
 
+/** What a process was started with, ours too: the key of the model stands there. */
+const startedWith = /^\/proc\/[^/]+\/(?:task\/[^/]+\/)?environ$/;
+const isStartedWith = (path: string) =>
+  deny(`the engine itself: ${path} shows what a process was started with, keys among it`);
+
 /** In every mode: neither reading nor changing. */
 export async function guardHidden(path: string, place: Place): Promise<Verdict> {
+  const { written, real } = await lookAt(path, place);
+  if (startedWith.test(written) || startedWith.test(real)) return isStartedWith(path);
   const { hidden = [] } = place.own ?? {};
   if (hidden.length === 0) return silent;
   return (await isInside(await lookAt(path, place), hidden, place)) ? isHiddenHere(path) : silent;
@@ -35,6 +42,8 @@ export async function guardHidden(path: string, place: Place): Promise<Verdict> 
  * The same for names that a shell will put in the place of a glob. Links are followed in the part before the first wildcard.
  */
 export async function guardHiddenGlob(glob: string, place: Place): Promise<Verdict> {
+  const ours = `/proc/${process.pid}/environ`;
+  if (shellGlobMatches(absolute(glob, place), ours)) return isStartedWith(glob);
   for (const one of await globReaches(glob, place)) {
     if (one === 'inside') return isHiddenHere(glob);
   }

@@ -1,4 +1,5 @@
 /** One prompt, one answer: what scripts and pipes use. */
+import { messageOf } from '../../services/message-of.ts';
 import type { Options } from '../options.ts';
 import type { QueryEngine } from '../query-engine.ts';
 import { UsageError } from '../usage-error.ts';
@@ -53,7 +54,7 @@ export async function runPrint(parts: PrintParts, context: CliContext): Promise<
     const result = await runTurn(messages, printer, context);
     await context.out.flush();
     const isLost = context.out.gone.aborted;
-    if (isLost) context.warn(`the output was lost: ${String(context.out.gone.reason)}`);
+    if (isLost) context.warn(`the output was lost: ${messageOf(context.out.gone.reason)}`);
     const isDenied = parts.failsOnDenial === true && (result?.permission_denials.length ?? 0) > 0;
     const isGood = !isLost && (result ? !result.is_error : hasNothingToDo) && !isDenied;
     return watch.exitCode ?? (isGood ? exitCodes.good : exitCodes.failed);

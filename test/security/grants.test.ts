@@ -149,3 +149,34 @@ it('over the engine, with nobody to ask and everything allowed', async () => {
   expect(results).not.toMatch(/tell-nobody|grants\/\w+\.json:/);
   expect(told.last.permission_denials).toHaveLength(4);
 });
+
+describe.skipIf(process.platform !== 'linux')(
+  'what a process was started with, keys among it',
+  () => {
+    const modes: readonly PermissionMode[] = ['default', 'acceptEdits', 'bypassPermissions'];
+    const own = `/proc/${process.pid}`;
+
+    it.each([
+      [`${own}/environ`, 'deny'],
+      ['/proc/self/environ', 'deny'],
+      ['/proc/thread-self/environ', 'deny'],
+      ['/proc/self/root/proc/self/environ', 'deny'],
+      [`${own}/task/${process.pid}/environ`, 'deny'],
+      ['/w/environ', 'allow'],
+    ] as const)('Read %s: %s, whatever is allowed', async (path, expected) => {
+      const { file } = await ground({ '/w/environ': 'x' });
+      for (const mode of modes) expect(await file('Read', path, everything, mode)).toBe(expected);
+    });
+
+    it.each([
+      `cat ${own}/environ`,
+      `tr a b < ${own}/environ`,
+      'cat /proc/self/environ',
+      'cat /proc/*/environ',
+      'head /proc/[0-9]*/env*',
+    ])('%s', async (command) => {
+      const { bash } = await ground({});
+      for (const mode of modes) expect(await bash(command, everything, mode)).toBe('deny');
+    });
+  },
+);
