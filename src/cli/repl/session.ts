@@ -3,11 +3,11 @@ import type { PermissionMode } from '../../../services/permissions/types.ts';
 import type { QueryEngineConfig } from '../../config.ts';
 import { modelNamed } from '../../model-access.ts';
 import { configFromOptions, type Options } from '../../options.ts';
+import { permissionModeNamed, permissionModes } from '../../permission-modes.ts';
 import { QueryEngine } from '../../query-engine.ts';
 import { UsageError } from '../../usage-error.ts';
 import type { SDKResultMessage } from '../../wire.ts';
 import type { CliContext } from '../context.ts';
-import { permissionModeNamed, permissionModes } from '../../permission-modes.ts';
 
 /** What a person has chosen by hand; it outlives `/clear`. */
 interface Choices {
