@@ -204,6 +204,8 @@ export interface ModelAccess {
   readonly defaultHeaders?: Readonly<Record<string, string>>;
   /** No bytes for so long: stalled. 0: never. */
   readonly idleMs?: number;
+  /** Until the headers of an answer, for each try. Default: 120 s. */
+  readonly headersMs?: number;
   /** Nothing but pings for so long: stalled. Default: 300 s. */
   readonly quietMs?: number;
 }

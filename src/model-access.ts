@@ -21,6 +21,7 @@ export function modelAccess(options: Options, environment: Environment): ModelAc
     throw new UsageError(`ANTHROPIC_BASE_URL is no URL: ${baseURL}`);
   }
   const idleMs = numberFrom(environment, 'ESCAPEMENT_STREAM_IDLE_MS');
+  const headersMs = headersMsFrom(environment);
   return {
     ...(options.client ? { client: options.client } : {}),
     ...(options.fetch ? { fetch: options.fetch } : {}),
@@ -29,7 +30,13 @@ export function modelAccess(options: Options, environment: Environment): ModelAc
     ...(authToken === undefined ? {} : { authToken }),
     ...(baseURL === undefined ? {} : { baseURL }),
     ...(idleMs === undefined ? {} : { idleMs }),
+    ...(headersMs === undefined ? {} : { headersMs }),
   };
+}
+
+/** 0 would be no time at all, and none without a bound is offered. @throws UsageError */
+export function headersMsFrom(environment: Environment): number | undefined {
+  return numberFrom(environment, 'ESCAPEMENT_HEADERS_MS') || undefined;
 }
 
 /**

@@ -1,9 +1,10 @@
 /** Options, settings and environment that become fields of the same meaning. Options win. */
+import { defaultLimits } from '../machines/limits.ts';
 import type { HandleElicitation } from '../services/mcp/elicitation.ts';
 import type { ThinkingConfig } from '../services/model/types.ts';
 import type { Gates, QueryEngineConfig } from './config.ts';
 import { refuseWhatIsLeftOut } from './left-out.ts';
-import { modelAccess, modelNamed, numberFrom } from './model-access.ts';
+import { headersMsFrom, modelAccess, modelNamed, numberFrom } from './model-access.ts';
 import type { Options } from './option-types.ts';
 import type { Settings } from './settings.ts';
 
@@ -93,9 +94,14 @@ const gatesFrom = (settings: Settings): Partial<Gates> =>
 
 const limitsFrom = (environment: Environment) =>
   defined({
+    requestMs: requestMsFor(headersMsFrom(environment)),
     retryBaseMs: numberFrom(environment, 'ESCAPEMENT_RETRY_BASE_MS'),
     retriesMax: numberFrom(environment, 'ESCAPEMENT_MAX_RETRIES'),
   });
+
+/** The chart's own wait for the first word is longer than the service's: it is the last resort. */
+const requestMsFor = (headersMs: number | undefined): number | undefined =>
+  headersMs === undefined ? undefined : Math.max(defaultLimits.requestMs, headersMs + 30_000);
 
 const windowFields = (options: Options, settings: Settings, environment: Environment) =>
   defined({

@@ -59,6 +59,7 @@ export function sessionServices(
     now: clock,
     limits: {
       ...(model.idleMs === undefined ? {} : { idleMs: model.idleMs }),
+      ...(model.headersMs === undefined ? {} : { headersMs: model.headersMs }),
       ...(model.quietMs === undefined ? {} : { quietMs: model.quietMs }),
     },
   });

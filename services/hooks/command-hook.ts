@@ -57,6 +57,7 @@ export const runCommandHook = async (
     onData: (stream, bytes) => {
       (stream === 'stderr' ? stderr : stdout).push(stream, bytes);
       if (stream === 'stdout') detached.look(stdout);
+      if (stdout.isCut || stderr.totalBytes > hookLimits.stderrBytesMax) detached.giveUp();
       showProgress();
       return undefined;
     },
@@ -71,7 +72,7 @@ export const runCommandHook = async (
   const words = stderr.read();
   return {
     outcome: await outcomeOf(
-      detached.isOverdue() ? overdue : end,
+      detached.hasGivenUp() ? flooded : detached.isOverdue() ? overdue : end,
       hook,
       stdout,
       words.head + words.tail,
@@ -83,6 +84,8 @@ export const runCommandHook = async (
 };
 
 const overdue: GroupEnd = { how: 'timedOut' };
+/** It was ended for it: nobody waits until it has printed all that it wants to. */
+const flooded: GroupEnd = { how: 'failed', detail: 'it printed too much for an answer' };
 
 const outcomeOf = async (
   end: GroupEnd,
@@ -155,9 +158,15 @@ const detachOnRequest = (hook: CommandHook, turn: AbortSignal) => {
     request = resolve;
   });
   let isDecided = hook.isAsync;
+  let hasGivenUp = false;
   return {
     signal: own.signal,
     requested,
+    giveUp: () => {
+      hasGivenUp = true;
+      abort();
+    },
+    hasGivenUp: () => hasGivenUp,
     isOverdue: () => deadline.signal.aborted,
     dispose: () => {
       letGo();

@@ -15,6 +15,8 @@ export const hookLimits = {
   killGraceMs: 1 * SECOND,
   /** Of stdout and of stderr, each. An answer is a few hundred characters. */
   outputCharsMax: 1_000_000,
+  /** What a hook may tell people beside its answer, before it is taken for one that never ends. */
+  stderrBytesMax: 16_000_000,
   /** Of one text that goes to the model. */
   textCharsMax: 10_000,
   /** Of stderr in a warning. */

@@ -26,6 +26,8 @@ export interface ClientOptions {
   readonly defaultHeaders?: Readonly<Record<string, string | null>>;
   /** No bytes for so long: stalled. 0: never. */
   readonly idleMs?: number;
+  /** Until the headers of an answer. */
+  readonly headersMs?: number;
 }
 
 const silent = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
@@ -69,7 +71,7 @@ async function loadClient(options: ClientOptions): Promise<Anthropic> {
     // A server of one's own may want no key; an empty one would still be sent.
     defaultHeaders: { ...(hasCredential ? {} : { authorization: null }), ...defaultHeaders },
     maxRetries: 0,
-    timeout: defaultWatchLimits.headersMs,
+    timeout: options.headersMs ?? defaultWatchLimits.headersMs,
     logger: silent,
     logLevel: 'off',
     openTelemetry: false,

@@ -122,28 +122,45 @@ export class Watchdog {
 }
 
 /**
- * A `fetch` whose bodies fail when no byte comes for `idleMs`. Pulls only when it is pulled: it
- * adds no buffer, and the time in which nobody reads does not count.
+ * Bytes of one event of a stream. The largest answer is far below; without a bound a server that
+ * forgets its newlines fills our memory until the process ends.
  */
-export function watchBytes(fetch: typeof globalThis.fetch, idleMs: number): typeof fetch {
-  if (idleMs <= 0) return fetch;
+const EVENT_BYTES_MAX = 32 * 1024 * 1024;
+
+/**
+ * A `fetch` whose bodies fail when no byte comes for `idleMs` (0: never), and when an event has no
+ * end. Pulls only when it is pulled: it adds no buffer, and the time in which nobody reads does not
+ * count.
+ */
+export function watchBytes(
+  fetch: typeof globalThis.fetch,
+  idleMs: number,
+  eventBytesMax = EVENT_BYTES_MAX,
+): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     if (!response.body) return response;
     const { status, statusText, headers } = response;
-    return new Response(watched(response.body, idleMs), { status, statusText, headers });
+    const body = watched(response.body, idleMs, eventBytesMax);
+    return new Response(body, { status, statusText, headers });
   };
 }
 
-function watched(body: ReadableStream<Uint8Array>, idleMs: number): ReadableStream<Uint8Array> {
+function watched(
+  body: ReadableStream<Uint8Array>,
+  idleMs: number,
+  eventBytesMax: number,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
+  const measure = eventMeter(eventBytesMax);
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { done, value } = await nextWithin(reader, idleMs);
-          if (done) controller.close();
-          else controller.enqueue(value);
+          if (done) return controller.close();
+          measure(value);
+          controller.enqueue(value);
         } catch (error) {
           controller.error(error);
           reader.cancel(error).catch(() => {});
@@ -155,12 +172,36 @@ function watched(body: ReadableStream<Uint8Array>, idleMs: number): ReadableStre
   );
 }
 
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+
+/** Events end with an empty line. @returns looks at the next bytes; throws when one is too long. */
+function eventMeter(bytesMax: number): (bytes: Uint8Array) => void {
+  let event = 0;
+  let line = 0;
+  return (bytes) => {
+    let from = 0;
+    for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, from)) {
+      line += at - from - (bytes[at - 1] === RETURN ? 1 : 0);
+      event = line <= 0 ? 0 : event + line;
+      line = 0;
+      from = at + 1;
+    }
+    line += bytes.length - from;
+    if (event + line <= bytesMax) return;
+    throw new WatchError(
+      'protocol',
+      `an event of the stream has more than ${Math.round(bytesMax / 1_048_576)} MB and no end: ` +
+        'the server is no Messages API, or broken (check ANTHROPIC_BASE_URL)',
+    );
+  };
+}
+
 function nextWithin(reader: ReadableStreamDefaultReader<Uint8Array>, idleMs: number) {
   return new Promise<Awaited<ReturnType<typeof reader.read>>>((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new WatchError('stalled', `the stream sent nothing for ${idleMs / 1_000} s`)),
-      Math.min(idleMs, LONGEST_MS),
-    );
+    const late = () =>
+      reject(new WatchError('stalled', `the stream sent nothing for ${idleMs / 1_000} s`));
+    const timer = idleMs > 0 ? setTimeout(late, Math.min(idleMs, LONGEST_MS)) : undefined;
     reader
       .read()
       .then(resolve, reject)

@@ -177,8 +177,8 @@ describe('HOOK-03 a hook before a tool fails', () => {
     ['an unknown word', `echo '{"decision":"blok"}'`, /cannot be used: decision/],
     ['a list', 'echo "[]"', /no object/],
     ['killed', 'kill -9 $$', /SIGKILL/],
-    ['5 MB of text', 'yes | head -c 5000000', /5000000 bytes/],
-    ['10 MB that begin well', `printf '{"a":"'; yes | head -c 10000000`, /10000006 bytes/],
+    ['5 MB of text', 'yes | head -c 5000000', /too much for an answer/],
+    ['10 MB that begin well', `printf '{"a":"'; yes | head -c 10000000`, /too much for an answer/],
   ];
 
   /** Seconds: short only for the one that is meant to use them up. */
@@ -214,6 +214,14 @@ describe('HOOK-03 a hook before a tool fails', () => {
     await once('PreToolUse', 'trap "" TERM; setsid sleep 300 & sleep 300 & wait; sleep 300', {
       timeout: 0.5,
     });
+    expect(alive()).toEqual([]);
+  });
+
+  it.each(['yes', 'yes >&2'])('one that prints for ever (%s) is ended for it', async (command) => {
+    const verdict = await once('Stop', command, { timeout: 50 });
+    expect(verdict.warnings).toEqual([
+      expect.stringContaining('it printed too much for an answer'),
+    ]);
     expect(alive()).toEqual([]);
   });
 

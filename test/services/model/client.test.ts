@@ -4,7 +4,7 @@ import { createCallModel } from '../../../services/model/call-model.ts';
 import { type ClientOptions, createClient } from '../../../services/model/client.ts';
 import { createCountTokens } from '../../../services/model/count-tokens.ts';
 import { stripSignatures } from '../../../services/model/strip-signatures.ts';
-import { prompt, requestFor } from './ask.ts';
+import { ask, prompt, requestFor } from './ask.ts';
 import { fixture, refuse, serve } from './sse-server.ts';
 
 const headersOf = async (options: Omit<ClientOptions, 'baseURL'>) => {
@@ -152,5 +152,34 @@ describe('stripping of signatures', () => {
       'prompt',
       'a',
     ]);
+  });
+});
+
+describe('an event of a stream', () => {
+  const mebibyte = 'x'.repeat(1 << 20);
+
+  it.each([
+    ['one line', mebibyte],
+    ['many lines', `data: ${mebibyte}\n`],
+  ])('that never ends, %s, is given up', async (_, piece) => {
+    const steps = [
+      'event: message_start\ndata: ',
+      ...Array<string>(40).fill(piece),
+      'stall',
+    ] as const;
+    const { url } = await serve({ steps });
+    const answer = await ask(url);
+    expect(answer.failure).toMatchObject({
+      class: 'protocol',
+      detail: expect.stringMatching(/more than 32 MB and no end.*check ANTHROPIC_BASE_URL/),
+    });
+  });
+
+  it('is not the stream: many may be longer than that together', async () => {
+    const ping = `event: ping\r\ndata: {"type":"ping","x":"${mebibyte}"}\r\n\r\n`;
+    const { steps } = fixture('text');
+    const { url } = await serve({ steps: [...Array<string>(40).fill(ping), ...steps] });
+    const answer = await ask(url);
+    expect(answer.ended?.stopReason).toBe('end_turn');
   });
 });
