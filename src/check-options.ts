@@ -63,6 +63,11 @@ const connection = fieldsOf(
   },
   { connect: aFunction, reconnect: aFunction, listen: aFunction, answerBy: aFunction },
 );
+/** What a value is to be that may be one of two kinds, for one that is neither. */
+const orElse =
+  (words: string, check: Check): Check =>
+  (value, place) =>
+    isRecord(value) ? check(value, place) : expects(words, isRecord)(value, place);
 const preset = { type: oneOf('preset'), preset: someText };
 const thinking: Check = (value, place) => [
   ...fieldsOf({ type: oneOf('adaptive', 'enabled', 'disabled') })(value, place),
@@ -80,7 +85,7 @@ const optionChecks: { readonly [Name in keyof Options]-?: Check } = {
   agents: recordOf('agents', agent),
   allowedTools: listOf('rules', someText),
   disallowedTools: listOf('rules', someText),
-  tools: either(isList, names, fieldsOf(preset)),
+  tools: either(isList, names, orElse('a list of names, or the preset', fieldsOf(preset))),
   canUseTool: aFunction,
   continue: yesOrNo,
   cwd: someText,
@@ -116,8 +121,12 @@ const optionChecks: { readonly [Name in keyof Options]-?: Check } = {
   resumeSessionAt: someText,
   sessionId: someText,
   settingSources: listOf('sources', oneOf('user', 'project', 'local')),
-  settings: either(isText, someText, anObject),
-  systemPrompt: either(isText, text, fieldsOf(preset, { append: text })),
+  settings: either(isText, someText, orElse('a path, a JSON text or an object', anObject)),
+  systemPrompt: either(
+    isText,
+    text,
+    orElse('a text, or the preset', fieldsOf(preset, { append: text })),
+  ),
   appendSystemPrompt: text,
   taskBudget: fieldsOf({ total: wholePositive }),
   thinking,
