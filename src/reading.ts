@@ -19,6 +19,9 @@ import type { Session } from './session.ts';
 interface Noted {
   head: string;
   readonly names: Set<string>;
+  /** As JSON. */
+  learnt?: string;
+  sent?: string;
 }
 const noted = new WeakMap<Session, Noted>();
 
@@ -67,28 +70,44 @@ function goOn(session: Session, { head }: Cursor, { reading }: Restored): void {
   session.lastRequest = { chain, count, head: last, anchorCount };
 }
 
-/** A request is made, or was answered: what is new since the last line is written down. */
+/**
+ * A request is made, or was answered: what is new since the last line is written down, if there is
+ * something. Costs what is new; all of it when the past was changed.
+ */
 export function noteReading(session: Session, head: string): void {
-  const { log, transcript, tokens } = session;
-  const before = noted.get(session) ?? { head: emptyHistory.head, names: new Set<string>() };
+  const { log, transcript } = session;
+  const before: Noted = noted.get(session) ?? { head: emptyHistory.head, names: new Set() };
   noted.set(session, before);
   const messages = log.at(head);
   const from = messages.length - log.since(before.head, head).length;
   before.head = head;
   const { versions, additions } = readingOf(
-    messages,
-    ({ uuid }, at) => at < from || before.names.has(uuid),
+    messages.slice(Math.max(0, from - 1)), // one that is known: what is added may stand behind it
+    ({ uuid }, at) => (from > 0 && at === 0) || before.names.has(uuid),
     (uuid) => (log.has(uuid) ? log.get(uuid) : undefined),
   );
   for (const { uuid } of messages.slice(from)) before.names.add(uuid);
-  const sent = sentOf(session);
   const line: ReadingFields = {
     ...(versions.length > 0 ? { versions } : {}),
     ...(additions.length > 0 ? { additions } : {}),
-    learnt: tokens.learnt(),
-    ...(sent ? { sent } : {}),
+    ...factsSince(before, session, from === 0),
   };
-  transcript.note(READING_LINE, { ...line }, 'beside');
+  if (Object.keys(line).length > 0) transcript.note(READING_LINE, { ...line }, 'beside');
+}
+
+/** @param isAnew the past was changed: the line says that a request was made of it, and all of this. */
+function factsSince(
+  before: Noted,
+  session: Session,
+  isAnew: boolean,
+): Pick<ReadingFields, 'learnt' | 'sent'> {
+  const [learnt, sent] = [session.tokens.learnt(), sentOf(session)];
+  const [learntText, sentText] = [JSON.stringify(learnt), JSON.stringify(sent)];
+  const isLearnt = isAnew || learntText !== before.learnt;
+  const isSent = sent !== undefined && (isAnew || sentText !== before.sent);
+  before.learnt = learntText;
+  if (isSent) before.sent = sentText;
+  return { ...(isLearnt ? { learnt } : {}), ...(isSent ? { sent } : {}) };
 }
 
 function sentOf({ lastRequest, log }: Session): Sent | undefined {

@@ -22,7 +22,7 @@ import { httpError, message, thinking, toolUse } from '../../../src/testing/inde
 import type { MessageReply, Script, ScriptedBlock, Step } from '../../../src/testing/script.ts';
 import { createScriptedServer } from '../../../src/testing/scripted-server.ts';
 import type { SDKMessage } from '../../../src/wire.ts';
-import { collapsing, findings, onceAllStaged } from '../../tools/collapses.ts';
+import { collapsing, findings, notesOf, onceAllStaged } from '../../tools/collapses.ts';
 import { hostTool, pixel } from '../../tools/host-tool.ts';
 import { engineFor } from '../../tools/story.ts';
 
@@ -389,4 +389,30 @@ describe.each(Object.entries(killed))('a process that is killed behind %s', (_, 
     expect(first).toEqual(session.kept);
     expect(second).toHaveLength(session.kept.length + 1);
   });
+});
+
+it('a line of how it is read says what is new, and there is none when nothing is', async () => {
+  const { home, open, end } = await begin({
+    script: () => {
+      serial = 0;
+      const busy = httpError(529, 'overloaded_error', 'Overloaded');
+      return { replies: [...digs(0, 3), busy, ...digs(3, 4), answers('done')] };
+    },
+    config: () => collapsing(),
+  });
+  try {
+    const engine = await open();
+    for await (const _ of engine.submitMessage('dig'));
+    await engine.close();
+    const lines = notesOf(home, 'read-as').map(({ learnt, sent }) => ({ learnt, sent }));
+    const texts = (key: 'learnt' | 'sent') =>
+      lines.flatMap((line) => (line[key] === undefined ? [] : [JSON.stringify(line[key])]));
+    expect(lines).toHaveLength(10); // five requests and their answers; the second try says nothing
+    expect(texts('sent')).toHaveLength(5);
+    for (const key of ['learnt', 'sent'] as const)
+      expect(new Set(texts(key)).size).toBe(texts(key).length);
+    for (const line of lines) expect(Object.values(line)).not.toEqual([undefined, undefined]);
+  } finally {
+    await end();
+  }
 });
