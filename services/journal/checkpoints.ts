@@ -75,12 +75,18 @@ async function realTarget(path: string): Promise<string> {
   }
 }
 
+/** No file can be under such a path. What is wrong with it the tool says itself, in better words. */
+const isNowhere = ({ code = '' }: NodeJS.ErrnoException): boolean =>
+  ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EINVAL', 'ERR_INVALID_ARG_VALUE'].includes(code);
+
 async function versionOf(path: string): Promise<Version> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    if (isNowhere(error)) return undefined;
+    if (error.code === 'EACCES' || error.code === 'EPERM') return 'unkept' as const;
     throw error;
   });
   if (!stats) return null;
+  if (stats === 'unkept') return stats;
   if (!stats.isFile() || stats.size > FILE_BYTES_MAX) return 'unkept';
   return { hash: hashOf(await readFile(path)), mode: stats.mode & 0o777 };
 }

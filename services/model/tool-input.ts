@@ -15,12 +15,19 @@ export type ReadInput =
 /** Of an error message that quotes the input. */
 const DETAIL_CHARS_MAX = 200;
 
+/** With U+FFFD in its place a file would be written that nobody has meant. */
+const HALF_A_CHARACTER =
+  'the input has half of a character (one \\ud800…\\udfff escape without its partner)';
+
 /** Reads an input. A tool without parameters is called with an empty string, which means `{}`. */
 export function readToolInput(json: string): ReadInput {
   if (json.trim() === '') return { ok: true, input: {} };
   try {
     const value: unknown = JSON.parse(json);
-    if (isRecord(value)) return { ok: true, input: deepWellFormed(value) };
+    if (isRecord(value)) {
+      const isWhole = deepWellFormed(value) === value;
+      return isWhole ? { ok: true, input: value } : { ok: false, detail: HALF_A_CHARACTER };
+    }
     return { ok: false, detail: `the input is ${nameOf(value)}, not a JSON object` };
   } catch (error) {
     const fault = deepWellFormed(jsonFault(error).slice(0, DETAIL_CHARS_MAX));

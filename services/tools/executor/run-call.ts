@@ -112,7 +112,7 @@ async function runWithLedger(
       return { answer: answers.notRun('it was interrupted.'), hasRun: false };
     }
   } catch (error) {
-    const why = `the ledger of started calls could not be written (${messageOf(error)}).`;
+    const why = `it could not be written down that it begins, and nothing runs unrecorded (${messageOf(error)}).`;
     return { answer: answers.notRun(why), hasRun: false };
   }
   const answer = await runTool(call, {

@@ -26,12 +26,17 @@ export interface BashOptions {
   readonly projectRoot?: string;
 }
 
+const HAS_NUL =
+  'The command was not run: it contains a NUL character, which no command line can have. ' +
+  "Write it as an escape (printf '\\\\0'), or put the bytes into a file.";
+
 /** *Contract:* whatever a command does is an output; nothing is thrown. */
 export const runBash = async (
   input: BashInput,
   context: ToolContext,
   options: BashOptions,
 ): Promise<ToolOutput> => {
+  if (input.command.includes('\0')) return { content: HAS_NUL, isError: true };
   const session = shellSessionOf(context.state, context.cwd);
   const folder = await workingFolder(context.cwd, options.projectRoot ?? session.firstCwd);
   if (!folder.ok) return { content: folder.message, isError: true };
