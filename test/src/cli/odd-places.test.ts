@@ -55,7 +55,7 @@ describe('a folder of a stranger', () => {
   const sources = '--setting-sources=user,project,local';
 
   it.each([
-    ['pipes', (file: string) => execFileSync('mkfifo', [file])],
+    ['pipes', (file: string) => execFileSync('/bin/sh', ['-c', 'mkfifo "$1"', 'sh', file])],
     ['folders', (file: string) => mkdirSync(file)],
   ])('with %s for files holds nobody up, and shows nothing of our insides', async (_, make) => {
     box = await one();

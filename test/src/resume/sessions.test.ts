@@ -111,7 +111,7 @@ describe('going on with a session', () => {
   });
 
   it.each([
-    ['a pipe', (path: string) => execFileSync('mkfifo', [path])],
+    ['a pipe', (path: string) => execFileSync('/bin/sh', ['-c', 'mkfifo "$1"', 'sh', path])],
     ['a folder', (path: string) => mkdirSync(path)],
     ['a device', (path: string) => symlinkSync('/dev/zero', path)],
   ])('what is no file is refused by its name, and nobody waits: %s', async (_, make) => {
