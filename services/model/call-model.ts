@@ -62,7 +62,7 @@ async function* converse(request: ModelRequest, world: World): AsyncGenerator<Mo
     callIds: world.callIds,
     isKnownCall: (id) => request.messages.some((m) => m.kind === 'tool_use' && m.toolUseId === id),
     previousApiId: request.messages.findLast(({ role }) => role === 'assistant')?.apiId,
-    promptTokens: () => estimatedTokens(JSON.stringify(buildRequest(request).body.messages).length),
+    promptTokens: () => estimatedTokens(JSON.stringify(buildRequest(request).body).length),
     uuid: world.uuid,
     now: () => new Date(world.now()).toISOString(),
   });
