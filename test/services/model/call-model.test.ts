@@ -192,8 +192,8 @@ describe('usage that is none', () => {
   it.each([
     ['missing', {}, {}, [0, 0]],
     ['null', null, null, [0, 0]],
-    ['negative', { input_tokens: -5, output_tokens: -1 }, { output_tokens: -9 }, [33, 1]],
-    ['text', { input_tokens: '12', output_tokens: 'NaN' }, { output_tokens: {} }, [33, 1]],
+    ['negative', { input_tokens: -5, output_tokens: -1 }, { output_tokens: -9 }, [69, 1]],
+    ['text', { input_tokens: '12', output_tokens: 'NaN' }, { output_tokens: {} }, [69, 1]],
     [
       'null by field',
       { input_tokens: 9, output_tokens: 1 },
