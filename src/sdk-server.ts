@@ -80,11 +80,25 @@ function objectSchema(name: string, shape: Shape): InputSchema {
     if (!JSON.stringify(json).includes('"$ref"')) return [key, json] as const;
     throw new UsageError(`tool ${JSON.stringify(name)}: ${key} refers to itself: use defineTool()`);
   });
-  const required = Object.entries(shape).flatMap(([key, schema]) => {
-    const absent = schema['~standard'].validate(undefined);
-    return 'issues' in absent && absent.issues ? [key] : [];
-  });
+  const required = fields.flatMap(([key, json]) =>
+    'default' in json || takesAbsence(shape[key]) ? [] : [key],
+  );
   return { type: 'object', properties: Object.fromEntries(fields), required };
+}
+
+/**
+ * Asked of the schema itself, whose code may be the host's: what throws for nothing, or cannot say
+ * at once, is a parameter that the model had better give.
+ */
+function takesAbsence(schema: ParameterSchema | undefined): boolean {
+  try {
+    const read = schema?.['~standard'].validate(undefined);
+    if (!(read instanceof Promise)) return read?.issues === undefined;
+    read.catch(() => {});
+    return false;
+  } catch {
+    return false;
+  }
 }
 
 async function read(shape: Shape, input: Readonly<Record<string, unknown>>) {

@@ -243,4 +243,29 @@ describe('tool and createSdkMcpServer, as the official SDK has them', () => {
     );
     expect(() => tool('t', 'd', { x: 5 as never }, handler)).toThrow(UsageError);
   });
+
+  it('a schema whose code throws for nothing, or takes its time, names a needed parameter', async () => {
+    const trimmed = z.preprocess((given) => (given as string).trim(), z.string());
+    const shape = {
+      path: trimmed,
+      late: z.string().refine(async () => true),
+      mode: z
+        .string()
+        .default('r')
+        .refine(async () => true),
+      note: z.string().optional(),
+    };
+    const lost: unknown[] = [];
+    const onLost = (error: unknown) => lost.push(error);
+    process.on('unhandledRejection', onLost);
+    try {
+      const { inputSchema } = tool('t', 'd', shape, async () => ({ content: [] }));
+      expect(inputSchema.required).toEqual(['path', 'late']);
+      await new Promise((resolve) => setImmediate(resolve)); // where a lost rejection is told
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(lost).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', onLost);
+    }
+  });
 });
