@@ -197,8 +197,7 @@ class Planner {
     } else if (step.outcome === 'abort') {
       this.#replies.push(silent());
       this.#interrupts.push(this.#at(i));
-    } else if (step.outcome === OVER_BUDGET) this.#agent = this.#spender(i);
-    else this.#replies.push(this.#failure(step.outcome));
+    } else this.#replies.push(this.#failure(step.outcome));
   }
 
   /** An agent that had the rest of the money put aside when the loop came to its next request. */
@@ -221,6 +220,10 @@ class Planner {
   }
 
   #stream(i: number, step: PathStep): void {
+    if (step.outcome === OVER_BUDGET) {
+      this.#agent = this.#spender(i);
+      return; // nothing was sent
+    }
     if (step.outcome === 'abort') this.#interrupts.push(this.#at(i));
     if (step.outcome === 'described') this.#descriptions.push(this.#description(i));
     if (step.outcome.startsWith('after ')) this.#late(step.outcome);

@@ -186,8 +186,9 @@ export const worlds: readonly PathWorld[] = [
     // for one answer of 8,000 tokens at a time: with 12 cents put aside the next one has to wait
     limits: { ...priced, usdMax: 0.2, outputTokensMin: 7_000 },
     letters: only(...tools, 'over budget'),
-    // an agent must have begun beside the loop
-    isPossible: ({ turnCount }, event) => event.type !== 'request.failed' || turnCount > 1,
+    // An agent must have begun beside the loop; to wait for it counts as opened.
+    isPossible: ({ turnCount }, event, leaf) =>
+      event.type !== 'request.failed' || (turnCount > 1 && leaf === 'sampling.streaming'),
   },
   {
     name: 'an errand',
