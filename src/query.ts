@@ -50,9 +50,16 @@ export function query(request: {
     return making;
   };
   const left = new AbortController();
-  const messages = leavable(turns(engine, request.prompt, options, left.signal), () => {
+  let isRead = false;
+  const turnsWhenRead = async function* (): AsyncGenerator<SDKMessage, void, unknown> {
+    isRead = true;
+    yield* turns(engine, request.prompt, options, left.signal);
+  };
+  const messages = leavable(turnsWhenRead(), () => {
     left.abort(); // it may wait for the next prompt, for an engine that is being made, for a message
-    void making?.then((made) => made.interrupt()).catch(() => {});
+    if (isRead) void making?.then((made) => made.interrupt()).catch(() => {});
+    // steered, and never read: nobody else closes it
+    else return making?.then((made) => made.close()).catch(() => {});
   });
   return Object.assign(messages, {
     interrupt: async () => (await engine()).interrupt(),
@@ -97,12 +104,22 @@ async function* promptsOf(
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   const prompts = prompt[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await Promise.race([prompts.next(), gone]);
-    if (next === undefined || next.done) break;
-    yield next.value;
+  try {
+    for (;;) {
+      const next = await Promise.race([prompts.next(), gone]);
+      if (next === undefined || next.done) return;
+      yield next.value;
+    }
+  } finally {
+    void letGo(prompts); // not waited for: it may never answer
   }
-  void prompts.return?.(undefined)?.catch(() => {}); // not waited for: it may never answer
+}
+
+/** The host's own clean-up. What it throws, and what it gives back, is nobody's. */
+async function letGo(prompts: AsyncIterator<SDKUserPrompt>): Promise<void> {
+  try {
+    await prompts.return?.(undefined);
+  } catch {}
 }
 
 /**

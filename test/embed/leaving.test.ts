@@ -187,3 +187,45 @@ test('a shape that is no object is asked for inside of one, and given back as it
     if (message.type === 'result') expect(message.structured_output).toEqual(['a', 'b']);
   }
 });
+
+test('a query that was steered and never read lets its session go', async () => {
+  const { options, environment } = await place({ replies: [say('one'), say('two')] });
+  let resume = '';
+  for await (const message of query({ prompt: 'go', options, environment })) {
+    if (message.type === 'result') resume = message.session_id;
+  }
+  const unread = query({ prompt: 'go on', options: { ...options, resume }, environment });
+  await unread.setPermissionMode('plan');
+  await unread.return();
+  const reasons: unknown[] = [];
+  for await (const message of query({
+    prompt: 'go on',
+    options: { ...options, resume },
+    environment,
+  })) {
+    if (message.type === 'result') reasons.push(message.terminal_reason);
+  }
+  expect(reasons).toEqual(['completed']);
+});
+
+test("a host's prompts are let go when it leaves, whatever their clean-up gives back", async () => {
+  const { options, environment } = await place({ replies: [say('one'), say('two')] });
+  let cleanedUp = 0;
+  const prompts = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => ({
+        done: false,
+        value: { type: 'user', message: { role: 'user', content: 'go' } } as const,
+      }),
+      // by the types of the language this is no promise of what it should be
+      return: () => {
+        cleanedUp += 1;
+        return { done: true, value: undefined } as never;
+      },
+    }),
+  };
+  for await (const message of query({ prompt: prompts, options, environment })) {
+    if (message.type === 'assistant') break;
+  }
+  expect(cleanedUp).toBe(1);
+});
