@@ -66,23 +66,21 @@ const matcher = fieldsOf(
 /** What we read of it. Anything else is left alone: a host may be newer than we are. */
 const initializeRequest = fieldsOf(
   {},
-  Object.fromEntries(
-    Object.entries({
-      hooks: guardedFieldsOf(
-        {},
-        Object.fromEntries(hookEvents.map((event) => [event, listOf('matchers', matcher)])),
-      ),
-      systemPrompt: either(isText, text, texts),
-      appendSystemPrompt: text,
-      agents: recordOf('agents', agent),
-      jsonSchema: anObject,
-      settings: anObject,
-      disallowedTools: texts,
-      mcpServers: recordOf('servers', anObject),
-      sdkMcpServers: texts,
-      sdkMcpServerManifests: anObject,
-    } satisfies Record<string, Check>).map(([name, check]) => [name, orNothing(check)]),
-  ),
+  {
+    hooks: guardedFieldsOf(
+      {},
+      Object.fromEntries(hookEvents.map((event) => [event, listOf('matchers', matcher)])),
+    ),
+    systemPrompt: either(isText, text, texts),
+    appendSystemPrompt: text,
+    agents: recordOf('agents', agent),
+    jsonSchema: anObject,
+    settings: anObject,
+    disallowedTools: texts,
+    mcpServers: recordOf('servers', anObject),
+    sdkMcpServers: texts,
+    sdkMcpServerManifests: anObject,
+  },
 );
 
 const textOf = (value: unknown): string | undefined =>
@@ -90,12 +88,33 @@ const textOf = (value: unknown): string | undefined =>
 const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 
+const stated = (value: Fields): Fields =>
+  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null));
+
+/** The request without its `null`s; those of a schema or of settings are values, and stay. */
+function statedIn(body: Fields): Fields {
+  const { hooks, agents, ...others } = stated(body);
+  return {
+    ...others,
+    ...(hooks !== undefined && { hooks: isRecord(hooks) ? stated(hooks) : hooks }),
+    ...(agents !== undefined && { agents: isRecord(agents) ? statedAgents(agents) : agents }),
+  };
+}
+
+const statedAgents = (agents: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(stated(agents)).map(([name, agent]) => [
+      name,
+      isRecord(agent) ? stated(agent) : agent,
+    ]),
+  );
+
 /**
  * Does it say how the session is to be? One that does and comes when the session has begun must not
  * look obeyed: its hooks would guard nothing.
  */
 export const configures = (body: ControlBody): boolean =>
-  Object.entries(body).some(([name, value]) => {
+  Object.entries(statedIn(body)).some(([name, value]) => {
     if (name === 'subtype' || value === null || value === undefined) return false;
     return typeof value === 'object' ? Object.keys(value).length > 0 : value !== '';
   });
@@ -105,7 +124,8 @@ export const configures = (body: ControlBody): boolean =>
  * @throws UsageError when what it says of the session has the wrong shape: a session with fewer
  * guards than its host has asked for never begins.
  */
-export function readInitialize(body: ControlBody, callHook: CallHook): InitializeRequest {
+export function readInitialize(request: ControlBody, callHook: CallHook): InitializeRequest {
+  const body = statedIn(request);
   checkValue(initializeRequest, body, 'initialize');
   const warnings: string[] = [];
   const hooks = hooksOf(body.hooks, callHook, warnings);
@@ -198,7 +218,7 @@ function agentOf(agent: Fields): Omit<AgentDefinition, 'name'> {
   };
 }
 
-function serversOf(body: ControlBody): ReadonlyMap<string, ServerManifest | undefined> {
+function serversOf(body: Fields): ReadonlyMap<string, ServerManifest | undefined> {
   const manifests = isRecord(body.sdkMcpServerManifests) ? body.sdkMcpServerManifests : {};
   return new Map(
     textsOf(body.sdkMcpServers).map((name) => {

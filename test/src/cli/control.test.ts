@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { canUseToolOver, sendToHostServer } from '../../../src/cli/bindings.ts';
 import { ControlChannel, type ControlHandler, type Fields } from '../../../src/cli/control.ts';
-import { readInitialize } from '../../../src/cli/initialize.ts';
+import { configures, readInitialize } from '../../../src/cli/initialize.ts';
 
 /** A channel whose host is the test. */
 function open(handlers: Record<string, ControlHandler> = {}) {
@@ -220,6 +220,29 @@ describe('initialize', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('null says nothing, wherever something may be left out', () => {
+    const { options, confirmations } = read({
+      ...{ systemPrompt: null, settings: null, mcpServers: null, managedSettings: null },
+      hooks: { PreToolUse: null, Stop: [{ hookCallbackIds: ['x'], matcher: null }] },
+      agents: {
+        a: { description: 'd', prompt: 'p', tools: null, model: null, maxTurns: null },
+        b: null,
+      },
+    });
+    expect(options.agents).toEqual({ a: { description: 'd', prompt: 'p' } });
+    expect(Object.keys(options.hooks ?? {})).toEqual(['Stop']);
+    expect(Object.keys(options).sort()).toEqual(['agents', 'hooks']);
+    expect(confirmations).toEqual({ hook_on_failure_supported: true, hooks_applied: true });
+    expect(configures({ subtype: 'initialize', hooks: { Stop: null } })).toBe(false);
+  });
+
+  it('null within a schema or settings is a value', () => {
+    const jsonSchema = { type: 'object', properties: { a: { const: null } } };
+    const { options } = read({ jsonSchema, settings: { model: null } });
+    expect(options.outputFormat?.schema).toEqual(jsonSchema);
+    expect(options.settings).toEqual({ model: null });
+  });
+
   it.each<[Fields, string]>([
     [
       { hooks: { PreToolUse: { hookCallbackIds: ['x'] } } },
@@ -231,6 +254,10 @@ describe('initialize', () => {
     [{ hooks: 5 }, 'initialize.hooks: expected an object, not 5'],
     [{ agents: 5 }, 'initialize.agents: expected an object of agents by name, not 5'],
     [{ agents: { a: { description: 'd' } } }, 'initialize.agents.a.prompt: expected a text'],
+    [
+      { agents: { a: { description: 'd', prompt: null } } },
+      'initialize.agents.a.prompt: expected a text',
+    ],
     [{ systemPrompt: 5 }, 'initialize.systemPrompt: expected a list of texts, not 5'],
     [{ systemPrompt: [5] }, 'initialize.systemPrompt[0]: expected a text, not 5'],
     [{ sdkMcpServers: 5 }, 'initialize.sdkMcpServers: expected a list of texts, not 5'],
