@@ -238,6 +238,35 @@ describe('an address that is not that of the API', () => {
     expect(told.last.errors.join()).toContain('check ANTHROPIC_BASE_URL');
   });
 
+  it('a stream that calls itself JSON is a stream', async () => {
+    const inner = createScriptedServer({ replies: [say('all the same')] });
+    const base = await inner.listen();
+    const told = await tell({
+      script: { replies: [] },
+      options: {
+        fetch: async (url, init) => {
+          const { body, status } = await fetch(new URL(new URL(String(url)).pathname, base), init);
+          return new Response(body, { status, headers: { 'content-type': 'application/json' } });
+        },
+      },
+      except: ['script', 'usage'],
+    });
+    await inner.close();
+    expect(told.last.result).toBe('all the same');
+  });
+
+  it('a redirect to the same server is followed, twice at most', async () => {
+    const location = '/v1/messages';
+    const moved = { kind: 'raw', status: 307, headers: { location }, body: '' } as const;
+    const told = await tell({ script: { replies: [moved, moved, say('found')] } });
+    expect(told.last.result).toBe('found');
+    const round = await tell({
+      script: { replies: [moved, moved, moved, say('never asked')] },
+      except: ['script'],
+    });
+    expect(round.last.errors.join()).toContain('answered 307, a redirect to another path');
+  });
+
   it('a redirect to somebody else does not take the conversation there', async () => {
     const other = createScriptedServer({ replies: [say('give it to me')] });
     const location = `${await other.listen()}/v1/messages?token=secret`;
