@@ -43,16 +43,26 @@ const hasMethods = (...methods: readonly string[]) => {
   return has;
 };
 
-export const permissionMode = oneOf(...permissionModes);
+/** The official SDK has one mode more. It is no slip, and no mode of ours may stand in for it. */
+export const permissionMode: Check = (value, place) =>
+  value === 'auto'
+    ? [
+        `${place}: "auto" is not supported: nothing here judges calls in your place. ` +
+          'Use "default" with allowedTools or canUseTool, or "acceptEdits"',
+      ]
+    : oneOf(...permissionModes)(value, place);
 
 const matcher = guardedFieldsOf(
   { hooks: listOf('functions', aFunction) },
   { matcher: text, timeout: positive, onFailure: oneOf('continue', 'block') },
 );
+/** Of agents elsewhere. They change nothing here, and are near to `tools` and `model` by chance. */
+const foreignAgentFields: readonly string[] = ['hooks', 'mode'];
 /** An agent without its name. */
 export const agent = guardedFieldsOf(
   { description: someText, prompt: someText },
   { tools: names, disallowedTools: names, model: someText, maxTurns: wholePositive },
+  foreignAgentFields,
 );
 const connection = fieldsOf(
   {
@@ -69,6 +79,13 @@ const orElse =
   (value, place) =>
     isRecord(value) ? check(value, place) : expects(words, isRecord)(value, place);
 const preset = { type: oneOf('preset'), preset: someText };
+const textOrTexts = either(isText, text, listOf('texts', text));
+const isCustom = (value: unknown): boolean => isRecord(value) && value.type === 'custom';
+const presetOrCustom = either(
+  isCustom,
+  fieldsOf({ prompt: textOrTexts }),
+  fieldsOf({ ...preset, type: oneOf('preset', 'custom') }, { append: text }),
+);
 const thinking: Check = (value, place) => [
   ...fieldsOf({ type: oneOf('adaptive', 'enabled', 'disabled') })(value, place),
   ...(isRecord(value) && value.type === 'enabled'
@@ -123,9 +140,9 @@ const optionChecks: { readonly [Name in keyof Options]-?: Check } = {
   settingSources: listOf('sources', oneOf('user', 'project', 'local')),
   settings: either(isText, someText, orElse('a path, a JSON text or an object', anObject)),
   systemPrompt: either(
-    isText,
-    text,
-    orElse('a text, or the preset', fieldsOf(preset, { append: text })),
+    (value) => isText(value) || isList(value),
+    textOrTexts,
+    orElse('a text, or the preset', presetOrCustom),
   ),
   appendSystemPrompt: text,
   taskBudget: fieldsOf({ total: wholePositive }),
@@ -173,6 +190,14 @@ export const refusedOptions: Readonly<Record<string, string>> = {
   sessionStore: 'use journal',
 };
 
+const isNothing = (value: unknown): boolean =>
+  value === null || (isRecord(value) && Object.keys(value).length === 0);
+/** Hosts that build their options from a form give these without asking for anything. */
+const asksForNothing: Readonly<Record<string, (value: unknown) => boolean>> = {
+  extraArgs: isNothing,
+  sandbox: (value) => isNothing(value) || (isRecord(value) && value.enabled === false),
+};
+
 /** Hints of the official SDK that change nothing here. The first turn tells which were given. */
 export const ignoredOptions: readonly string[] = [
   ...['agentProgressSummaries', 'betas', 'debug', 'debugFile', 'effort'],
@@ -190,7 +215,10 @@ export const ignoredOptions: readonly string[] = [
 export function checkOptions(options: unknown): readonly string[] {
   if (!isRecord(options))
     throw new UsageError(`options: expected an object, not ${shown(options)}`);
-  const given = Object.keys(options).filter((name) => options[name] !== undefined);
+  const given = Object.entries(options).flatMap(([name, value]) => {
+    const isIdle = Object.hasOwn(asksForNothing, name) && asksForNothing[name]?.(value) === true;
+    return value === undefined || isIdle ? [] : [name];
+  });
   const strange = given.filter((name) => !Object.hasOwn(optionChecks, name));
   refuse([
     ...Object.entries(optionChecks).flatMap(([name, check]) =>

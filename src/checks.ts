@@ -110,12 +110,17 @@ export const fieldsOf =
         ]
       : anObject(value, place);
 
-/** The same where a field guards something: one whose name is misspelt would guard nothing. */
+/**
+ * The same where a field guards something: one whose name is misspelt would guard nothing.
+ * @param foreign names that look misspelt and are not: other programs have them.
+ */
 export const guardedFieldsOf =
-  (needed: Checks, others: Checks = {}): Check =>
+  (needed: Checks, others: Checks = {}, foreign: readonly string[] = []): Check =>
   (value, place) => {
     const known = Object.keys({ ...needed, ...others });
-    const slips = Object.keys(isRecord(value) ? value : {}).flatMap((key) => {
+    const given = Object.keys(isRecord(value) ? value : {});
+    const slips = given.flatMap((key) => {
+      if (foreign.includes(key)) return [];
       const meant = nearMiss(key, known);
       return meant === undefined ? [] : [`${place}: unknown "${key}", did you mean "${meant}"?`];
     });

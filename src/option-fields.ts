@@ -42,15 +42,31 @@ export function modelsOf(
   };
 }
 
+/** Where the official SDK lets a cache end within a list of texts. It is no text for the model. */
+const CACHE_BOUNDARY = '__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__';
+
+export const joinedPrompt = (texts: string | readonly string[]): string =>
+  [texts]
+    .flat()
+    .filter((text) => text !== CACHE_BOUNDARY)
+    .join('\n\n');
+
+function promptOf(given: Options['systemPrompt']): { custom?: string; append?: string } {
+  if (given === undefined) return {};
+  if (typeof given === 'string' || isTexts(given)) return { custom: joinedPrompt(given) };
+  if (given.type === 'custom') return { custom: joinedPrompt(given.prompt) };
+  return given.append === undefined ? {} : { append: given.append };
+}
+const isTexts = (given: object): given is readonly string[] => Array.isArray(given);
+
 function spokenFields(options: Options, settings: Settings) {
-  const { systemPrompt } = options;
-  const preset = typeof systemPrompt === 'object' ? systemPrompt : undefined;
+  const { custom, append } = promptOf(options.systemPrompt);
   return defined({
     abortController: options.abortController,
-    appendSystemPrompt: options.appendSystemPrompt ?? preset?.append,
+    appendSystemPrompt: options.appendSystemPrompt ?? append,
     bare: options.bare,
     canUseTool: options.canUseTool,
-    customSystemPrompt: typeof systemPrompt === 'string' ? systemPrompt : undefined,
+    customSystemPrompt: custom,
     handleElicitation: elicitationBy(options.onElicitation),
     hookCallbacks: options.hooks,
     includeHookEvents: options.includeHookEvents,

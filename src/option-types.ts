@@ -110,9 +110,14 @@ export interface Options {
   readonly settingSources?: readonly SettingSource[];
   /** More settings: a path, a JSON text, or the settings themselves. Default: none. */
   readonly settings?: string | Readonly<Record<string, unknown>>;
-  /** Instead of ours, or the preset with something behind it. Default: the preset. */
+  /**
+   * Instead of ours, as a text or as several, or the preset with something behind it. Default: the
+   * preset.
+   */
   readonly systemPrompt?:
     | string
+    | readonly string[]
+    | { readonly type: 'custom'; readonly prompt: string | readonly string[] }
     | { readonly type: 'preset'; readonly preset: string; readonly append?: string };
   /** Behind the system prompt. Default: nothing. */
   readonly appendSystemPrompt?: string;

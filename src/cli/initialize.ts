@@ -17,6 +17,7 @@ import {
   text,
 } from '../checks.ts';
 import type { AgentDefinition } from '../config.ts';
+import { joinedPrompt } from '../option-fields.ts';
 import type { Options } from '../options.ts';
 import type { ControlBody, Fields } from './control.ts';
 
@@ -136,7 +137,7 @@ export function readInitialize(request: ControlBody, callHook: CallHook): Initia
   const options: Partial<Options> = {
     ...(hooks && { hooks }),
     ...((isText(systemPrompt) || Array.isArray(systemPrompt)) && {
-      systemPrompt: [systemPrompt].flat().join('\n\n').trim() || MINIMAL_PROMPT,
+      systemPrompt: joinedPrompt(systemPrompt).trim() || MINIMAL_PROMPT,
     }),
     ...(append !== undefined && { appendSystemPrompt: append }),
     ...(isRecord(body.agents) && { agents: agentsOf(body.agents) }),

@@ -224,6 +224,46 @@ describe('options that there are not', () => {
   });
 });
 
+describe('what hosts of the official SDK give', () => {
+  const [one, two, boundary] = ['Be brief.', 'Be kind.', '__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__'];
+  it.each<[unknown]>([
+    [[one, boundary, two]],
+    [{ type: 'custom', prompt: [one, two], snapshot: true }],
+    [{ type: 'custom', prompt: `${one}\n\n${two}` }],
+  ])('the system prompt %j', async (systemPrompt) => {
+    const client = scriptedModel({ replies: [say('ok')] });
+    const { thrown } = await ask({ client, systemPrompt });
+    expect(thrown).toBeUndefined();
+    const system = JSON.stringify(client.requests[0]?.body.system);
+    expect(system).toContain('Be brief.\\n\\nBe kind.');
+    expect(system).not.toContain(boundary);
+  });
+
+  it.each<[unknown, string]>([
+    [[5], 'systemPrompt[0]: expected a text, not 5'],
+    [{ type: 'custom' }, 'systemPrompt.prompt: expected a list of texts, not undefined'],
+    [{ type: 'own' }, 'systemPrompt.type: expected one of "preset", "custom"'],
+  ])('no system prompt: %j', (systemPrompt, words) => refused({ systemPrompt }, words));
+
+  it.each([
+    { extraArgs: {} },
+    { extraArgs: null },
+    { sandbox: { enabled: false } },
+    { sandbox: null },
+    { agents: { a: { description: 'd', prompt: 'p', hooks: {}, mode: 'x', color: 'red' } } },
+  ])('what asks for nothing: %j', async (given) => {
+    const { thrown, messages } = await ask(given);
+    expect(thrown).toBeUndefined();
+    expect(JSON.stringify(messages)).not.toContain('change nothing here');
+  });
+
+  it('what asks for something is refused, and the mode that is not here says so', async () => {
+    await refused({ extraArgs: { debug: null } }, 'the option extraArgs is not supported');
+    await refused({ sandbox: { enabled: true } }, 'the option sandbox is not supported');
+    await refused({ permissionMode: 'auto' }, 'permissionMode: "auto" is not supported');
+  });
+});
+
 it('whatever is given under whatever name: a UsageError in one line, or an engine', async () => {
   const names = ['hooks', 'tools', 'mcpClients', 'thinking', 'systemPrompt', 'agents', 'plugins'];
   const name = fc.oneof(fc.constantFrom(...names, 'maxTurns', 'client', 'env', 'x'), fc.string());
