@@ -2,7 +2,7 @@
  * Options that write, run or read elsewhere, in every spelling that getopt and git understand:
  * abbreviated, with `=`, with the value as the next word, among other letters. None runs unasked.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -115,7 +115,45 @@ describe('an option that does harm', () => {
     'date --fi=/etc/shadow',
     'uniq -f 1 a victim',
     'xxd -ps in out',
+    `jq 'import "a" as $d {search: "/root"}; .imports' f`,
+    `jq ' include"a"; .' f`,
+    `jq 'import @text "a" as a; .' f`,
+    `jq 'module {}; import "a" as a; .' f`,
+    `jq '# "\nimport "a" as a; .' f`,
+    `jq '"a" | modulemeta' f`,
+    'xxd f -b',
+    'xxd -l 64 f a',
+    'xxd -l 64 *',
+    "sed -n 'w victim' f",
+    "sed -n '1w victim' f",
+    "sed -n '1,5p;w victim' f",
+    "sed -n '1e touch x' f",
+    "sed -n '1r /etc/shadow' f",
+    "sed -n '1p' -i f",
+    "sed -n '1p' f -i",
+    "sed -n '1p' f -e 'w victim'",
+    "sed -i '1p' f",
+    "sed -n '1p\nw victim' f",
+    'sed -n -f a f',
+    'awk \'{print $1 > "victim"}\' f',
+    'awk \'{print $1 | "sh"}\' f',
+    "awk '{system($1)}' f",
+    "awk '{print $1; system($2)}' f",
+    "awk '{print $1}' -f a",
+    "awk -f a '{print $1}'",
+    "awk -i inplace '{print $1}' f",
+    "awk -v a=b '{print $1}' f",
+    "awk '{print $1}' /inet/tcp/0/example.org/80",
     'tree -LR 2',
+    'tree -L2R',
+    'tree -aLo 2',
+    'ps axe',
+    'ps -e -u e',
+    'ps -u e',
+    'ps -ef -u nobody',
+    'ps -eo environ',
+    'ps axo pid,environ',
+    'ps -ef --sort=environ',
     'tree -L 2 -R -H .',
     'ps e',
     'ps -auxe',
@@ -173,7 +211,47 @@ describe('what people look with', () => {
     ...['git rev-parse --abbrev-ref HEAD', 'git rev-list --count HEAD', 'git reflog -5'],
     ...['git ls-files -o --exclude-standard', 'git shortlog -sn', 'git config --get user.name'],
     ...['git --no-pager log -1', 'git branch -avv', 'git cat-file -p HEAD', 'sort --version'],
+    ...["jq -r '.compilerOptions.include' a", 'jq .imports a', `jq '.[] | startswith("import")' a`],
+    ...['ps -eo pid,ppid,cmd', 'ps aux --sort=-%mem', 'ps axo pid,cmd', 'ps -u root', 'ps -ax'],
+    ...['ps -ef --forest', 'ps -eo pid,cmd --sort=-pid', 'ps -Af', 'ps -u 0 -o pid,cmd'],
+    ...['tree -aL 2', 'tree -dL 2', 'tree -L2', "tree -aI 'a|b'", 'id', 'id -un', 'xxd -l 64 a'],
+    ...['xxd "a b"', 'xxd -s 4 -l64 -p a', 'sed -n 1,10p a', "sed -n '5p' a b", "sed -n '2,$p' a"],
+    ...["sed -n '1,2p;7p' 'a b'", "awk '{print $1}' a", "awk -F: '{ print $1, $NF }' a"],
+    ...["ls | awk '{print $2}'", "awk -F '|' '{print}' a"],
   ])('%s', (command) => {
     expect(isReadOnlyCommand(command)).toBe(true);
+  });
+
+  it.each([
+    ...["sed -n '2,$p' a", "awk '{print $1}' a", 'xxd -l 64 a', "jq '.imports' a", 'ps aux'],
+  ])('runs unasked: %s', async (command) => {
+    const { bash } = await ground({ '/w/a': '{}\n' });
+    expect(await bash(command)).toBe('allow');
+    expect(await bash(command.replace(/ a$/, ' /etc/passwd'))).toBe(
+      command.endsWith(' a') ? 'ask' : 'allow',
+    );
+    expect(await bash(command, { deny: ['Read(./a)'] })).toBe(
+      command.endsWith(' a') ? 'deny' : 'allow',
+    );
+  });
+});
+
+const hasPs = process.platform === 'linux' && spawnSync('ps').status === 0;
+
+describe.skipIf(!hasPs)('what ps shows (needs procps)', () => {
+  it('is never the environment of a process, with whatever it is allowed', () => {
+    const modes = ['-e', '-ef', '-eF', '-efww', '-A', '-Af', '-f', '-a', '-ax', 'aux', '-auxww'];
+    const more = ['auxf', 'ax', 'axf', 'axu', 'x', '-eo pid', 'axo pid,cmd', '-axo cmd', '-u root'];
+    const names = ['-u nosuch', '-u e', '-u x', '-u 0 -o args', '-e -u e', '-u'];
+    const ends = ['', ' -o args', ' --forest', ' --sort=-%mem', ' --sort pid --forest', ' -p 1'];
+    const marked = { ...process.env, COLUMNS: '99999', ESCAPEMENT_MARK: 'of-a-process' };
+    const shown = [...modes, ...more, ...names]
+      .flatMap((mode) => ends.map((end) => `ps ${mode}${end}`))
+      .filter((command) => isReadOnlyCommand(command));
+    expect(shown.length).toBeGreaterThan(60);
+    const showing = (command: string) =>
+      spawnSync('sh', ['-c', `${command}; true`], { env: marked, encoding: 'utf8' }).stdout;
+    expect(showing('ps axe')).toContain('of-a-process'); // and it could be
+    expect(shown.filter((command) => showing(command).includes('of-a-process'))).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import type { ShellWord } from './reading.ts';
 export interface Harmless extends OptionTable {
   /** For programs with a grammar of their own: each word looks like this. No options are read. */
   readonly each?: RegExp;
-  /** All words together, one space between them. No options are read. */
+  /** All words together, one space between them; one in a word is a NUL. No options are read. */
   readonly whole?: RegExp;
   /** How many words that are no options it may have. */
   readonly operandsMax?: number;
@@ -51,10 +51,35 @@ const findWord = new RegExp(
 const columns =
   '(?:pid|ppid|pgid|sid|user|uid|comm|cmd|args|command|stat|state|etime|etimes|time|' +
   'pcpu|pmem|%cpu|%mem|rss|vsz|nice|ni|pri|tty|lstart|start)=?';
-/** The environment of a process is no table's business: `e` and `-o environ` are left out. */
+const columnList = `${columns}(?:,${columns})*`;
+/**
+ * The environment of a process is no table's business: `e` and `-o environ` are left out. When ps
+ * cannot read a line as it is (`-u` with a user that is none), it reads all of it again without the
+ * dashes, and `-e` is `e`: so what may fail stands without it.
+ */
 const psWords = new RegExp(
-  '^(?:-e|-ef|-eF|-A|-f|-a|aux|-aux|auxww?|auxf|ax|axf|x)?' +
-    `(?: ?-o ${columns}(?:,${columns})*)?(?: ?-?-?p(?:id)?[ =]\\d+(?:,\\d+)*)?$`,
+  '^(?:-e|-ef|-eF|-efww?|-A|-Af|-f|-a|-ax|aux|-aux|-?auxww?|auxf|ax|axf|axu|x' +
+    `|(?:-e|-A|ax|-ax)o ${columnList})?(?: ?-o ${columnList})?` +
+    `(?: ?-?-?p(?:id)?[ =]\\d{1,7}(?:,\\d{1,7})*)?` +
+    `(?: --forest| --sort[ =][-+]?${columns}(?:,[-+]?${columns})*){0,2}$` +
+    `|^-u (?:[a-df-z\\d_]+|(?:root|\\d{1,7}) -o ${columnList})$`,
+);
+/** Letters are not grouped: `-ps` is `-p`. What follows the file is written, though it has a dash. */
+const xxdWords = /^(?:(?:-[abeiu]|-ps?|-[clsg] ?\d+)(?: |$))*(?:(?!-)\S+)?$/;
+/** Lines by their numbers. Its other commands may write, run and read (`w`, `e`, `r`). */
+const sedLines = '(?:\\d+(?:,(?:\\d+|\\$))?|\\$)p';
+const sedWords = new RegExp(`^-n ${sedLines}(?:;${sedLines})*(?: (?!-)\\S+)*$`);
+/** Fields of each line. `/inet/…` is the network to gawk. */
+const field = '\\$(?:\\d+|NF)';
+const awkWords = new RegExp(
+  `^(?:-F ?(?!-)\\S+ )?\\{\\0*print(?:\\0+${field}(?:\\0*,\\0*${field})*)?\\0*\\}` +
+    '(?: (?!-|\\/+inet)[^\\s=]+)*$',
+);
+
+/** A comment could stand before a directive, so in a program with one the words are not looked at. */
+const moduleFree = new RegExp(
+  '^(?![\\s\\S]*modulemeta|(?=[^#]*#)[\\s\\S]*(?:import|include)' +
+    '|(?:|[\\s\\S]*[;|(])\\s*(?:import|include|module)(?!\\w))',
 );
 
 /** Programs that only look. */
@@ -154,6 +179,7 @@ export const programs: Readonly<Record<string, Harmless>> = {
     long: 'canonicalize canonicalize-existing canonicalize-missing no-newline quiet silent zero',
   },
   whoami: lookers,
+  id: { ...lookers, short: 'agGnruz', long: 'user group groups name real zero' },
   uname: {
     ...lookers,
     short: 'asnrvmpio',
@@ -197,7 +223,7 @@ export const programs: Readonly<Record<string, Harmless>> = {
   },
   // `-LR 2` is `-L 2 -R` to it, and `-R` writes.
   tree: {
-    each: /^(?!-)|^-[adfxpugshDFqNQrtcUvCnSAJXi]+$|^-[LPI]$|^--(noreport|gitignore|prune|dirsfirst|du|si|inodes)$/,
+    each: /^(?!-)|^-[adfxpugshDFqNQrtcUvCnSAJXi]*[LPI]$|^-[adfxpugshDFqNQrtcUvCnSAJXi]+$|^-L\d+$|^--(noreport|gitignore|prune|dirsfirst|du|si|inodes)$/,
   },
   sort: {
     short: 'bcCdfgiMhnk:mrRst:uVz',
@@ -228,16 +254,17 @@ export const programs: Readonly<Record<string, Harmless>> = {
   hostname: { short: 'fisdI', operandsMax: 0 },
   env: { operandsMax: 0 },
   jq: {
-    // It can read modules and data from anywhere.
-    operand: /^(?![\s\S]*(?:import|include))/,
+    // It can read modules and data from anywhere: with directives, which stand before all else.
+    operand: moduleFree,
     short: 'cnrRjaCMSse',
     long:
       'compact-output null-input raw-output raw-input raw-output0 join-output ascii-output ' +
       'color-output monochrome-output sort-keys slurp exit-status tab indent: arg: argjson: seq ' +
       'stream stream-errors unbuffered',
   },
-  // The second is written. Letters are not grouped: `-ps` is `-p`.
-  xxd: { operandsMax: 1, each: /^(?!-)|^-([abeiu]|ps?|[clsg]\d+)$/ },
+  xxd: { operandsMax: 1, whole: xxdWords },
+  sed: { whole: sedWords },
+  awk: { whole: awkWords },
   nl: { ...lookers, short: 'b:d:f:h:i:l:n:ps:v:w:' },
   tac: { ...lookers, short: 'brs:', long: 'before regex separator:' },
   rev: lookers,
@@ -273,18 +300,15 @@ export function allowsHarmless(words: readonly ShellWord[], rule: Harmless): boo
     return false;
   }
   if (words.some((word) => isOption(word) && word.kind !== 'literal')) return false;
-  if (whole) {
-    const isPlain = words.every(({ text }) => !/\s/.test(text));
-    return isPlain && whole.test(words.map(({ text }) => text).join(' '));
-  }
+  // A glob is any number of words.
+  if (operandsMax !== undefined && words.some(({ kind }) => kind !== 'literal')) return false;
+  if (whole) return whole.test(words.map(({ text }) => text.replace(/\s/g, '\0')).join(' '));
   if (each && !words.every(({ text }) => each.test(text))) return false;
   const operands = each
     ? words.filter((word) => !isOption(word))
     : readOptions(words, rule)?.operands;
   return (
     operands !== undefined &&
-    // A glob is any number of words.
-    (operandsMax === undefined || words.every(({ kind }) => kind === 'literal')) &&
     (operandsMax === undefined || operands.length <= operandsMax) &&
     (operand === undefined || operands.every(({ text }) => operand.test(text)))
   );
