@@ -105,17 +105,33 @@ const commands: Readonly<Record<string, Harmless>> = {
     long: 'heads tags branches head dereference hash:: verify quiet abbrev::',
   },
   'count-objects': { short: 'vH', long: 'verbose human-readable' },
-  // Whatever is no option could be what it does (`expire`): values are attached, or they count.
-  reflog: { hasNumbers: true, operandsMax: 0, short: 'n::', long: 'oneline date:: format::' },
+  // Whatever is no option could be what it does (`expire`), the word after `-n`, too.
+  reflog: {
+    ...{ hasNumbers: true, operand: /^(?:show|HEAD|\d+)$/ },
+    ...{ short: 'n::', long: 'oneline date:: format::' },
+  },
   branch: {
     operandsMax: 0,
     short: 'avr',
     long:
-      'list all remotes show-current no-color color:: verbose merged:: no-merged:: contains:: ' +
-      'sort:: format::',
+      'list all remotes show-current no-color color:: verbose merged:? no-merged:? contains:? ' +
+      'no-contains:? points-at:? sort:: format::',
   },
-  tag: { operandsMax: 0, short: 'ln::', long: 'list sort:: format:: contains:: merged::' },
+  tag: {
+    ...{ operandsMax: 0, short: 'ln::' },
+    long: 'list sort:: format:: contains:? no-contains:? merged:? no-merged:? points-at:?',
+  },
   remote: { operandsMax: 0, short: 'v', long: 'verbose' },
+  'check-ignore': { short: 'qvnz', long: 'quiet verbose non-matching no-index' },
+  // A second word is written.
+  'symbolic-ref': { operandsMax: 1, short: 'q', long: 'short quiet' },
+};
+
+/** Of commands that have commands of their own. */
+const subcommands: Readonly<Record<string, Harmless>> = {
+  'stash list': { ...log, operandsMax: 0 },
+  'stash show': { operand: /^(?:stash@\{\d+\}|\d+)$/, short: diffShort, long: diffLong },
+  'worktree list': { operandsMax: 0, short: 'vz', long: 'porcelain verbose' },
 };
 
 /** Placeholders of a format that ask gpg, which writes to the home folder. */
@@ -130,8 +146,11 @@ export function isReadOnlyGit(words: readonly ShellWord[]): boolean {
   if (command?.kind !== 'literal') return false;
   const rest = words.slice(at + 1);
   if (rest.some(({ text }) => signature.test(text))) return false;
-  if (command.text === 'stash') return rest.length === 1 && rest[0]?.text === 'list';
   if (command.text === 'config') return isReadOnlyConfig(rest);
+  const [below, ...others] = rest;
+  const sub = `${command.text} ${below?.kind === 'literal' ? below.text : ''}`;
+  const subKnown = Object.hasOwn(subcommands, sub) ? subcommands[sub] : undefined;
+  if (subKnown) return allowsHarmless(others, subKnown);
   const known = Object.hasOwn(commands, command.text) ? commands[command.text] : undefined;
   return known !== undefined && allowsHarmless(rest, known);
 }

@@ -7,7 +7,7 @@ import type { ShellWord } from './reading.ts';
 export interface OptionTable {
   /** As getopt has it, `ab:c::`: `b` takes a value, the next word too; `c` only what is attached. */
   readonly short?: string;
-  /** Names in the same notation: `all lines: color::`. */
+  /** Names in the same notation: `all lines: color::`; `contains:?` takes the next if there is one. */
   readonly long?: string;
   /** `-5` is an option. */
   readonly hasNumbers?: boolean;
@@ -22,7 +22,7 @@ export interface OptionReading {
   readonly operands: readonly ShellWord[];
 }
 
-type Takes = 'nothing' | 'attached' | 'next';
+type Takes = 'nothing' | 'attached' | 'next' | 'next if any';
 
 /**
  * @param words without the program.
@@ -52,6 +52,7 @@ export function readOptions(
     if (!option.takesNext) continue;
     at += 1;
     const next = words[at];
+    if (!next && option.mayBeLast) break;
     // If we were wrong about the value, this could be an option that nobody has looked at.
     if (!next || next.kind === 'glob' || (isOption(next) && !/^-\d+$/.test(next.text))) {
       return undefined;
@@ -67,6 +68,7 @@ interface ReadOption {
   readonly names: readonly string[];
   readonly value?: string;
   readonly takesNext?: boolean;
+  readonly mayBeLast?: boolean;
 }
 
 function readOption(text: string, table: OptionTable): ReadOption | undefined {
@@ -79,7 +81,10 @@ function readLong(text: string, { long = '' }: OptionTable): ReadOption | undefi
   const name = equals < 0 ? text : text.slice(0, equals);
   const takes = takenBy(name, long);
   if (takes === undefined) return undefined;
-  if (equals < 0) return { names: [name], takesNext: takes === 'next' };
+  if (equals < 0) {
+    const mayBeLast = takes === 'next if any';
+    return { names: [name], takesNext: takes === 'next' || mayBeLast, mayBeLast };
+  }
   return takes === 'nothing' ? undefined : { names: [name], value: text.slice(equals + 1) };
 }
 
@@ -88,6 +93,7 @@ function takenBy(name: string, long: string): Takes | undefined {
   if (name === '' || name.includes(':')) return undefined;
   if (known.includes(name)) return 'nothing';
   if (known.includes(`${name}:`)) return 'next';
+  if (known.includes(`${name}:?`)) return 'next if any';
   return known.includes(`${name}::`) ? 'attached' : undefined;
 }
 
