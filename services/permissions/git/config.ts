@@ -12,8 +12,15 @@ const harmlessKeys: Readonly<Record<string, readonly string[]>> = {
     ...['repositoryformatversion', 'filemode', 'bare', 'logallrefupdates', 'ignorecase'],
     ...['precomposeunicode', 'autocrlf', 'eol', 'safecrlf', 'quotepath', 'abbrev', 'symlinks'],
     ...['sparsecheckout', 'sparsecheckoutcone', 'untrackedcache', 'preloadindex', 'fscache'],
-    ...['longpaths', 'whitespace', 'protectntfs', 'protecthfs', 'compression'],
+    ...['longpaths', 'whitespace', 'protectntfs', 'protecthfs', 'compression', 'commitgraph'],
+    'editor', // starts for who writes, never for who looks
   ],
+  // Signing is for who writes. Checking a signature is not: neither `log.showSignature` nor programs.
+  commit: ['gpgsign'],
+  tag: ['gpgsign', 'forcesignannotated'],
+  gpg: ['format'],
+  // Only how the index is written.
+  feature: ['manyfiles'],
   remote: [
     ...['url', 'pushurl', 'fetch', 'push', 'prune', 'prunetags', 'tagopt', 'mirror', 'gh-resolved'],
   ],
@@ -27,14 +34,21 @@ const harmlessKeys: Readonly<Record<string, readonly string[]>> = {
 /** With a name in quotes these are drivers, and drivers are programs. */
 const driverSections = new Set(['diff', 'merge']);
 
-/**
- * The first thing in a configuration that is not known to be harmless.
- * @param isOwnFolder does `core.worktree` only say where the repository stands anyway?
- */
-export function suspiciousKey(
+/** Keys whose value is a path: what the disk says of it. Without it, they are not known. */
+export interface ConfiguredPaths {
+  /** Does `core.worktree` only say where the repository stands anyway? */
+  isOwnFolder(path: string): boolean;
+  /** Is there nothing in the folder of `core.hooksPath` that a looking git runs? */
+  hasNoLookingHook(path: string): Promise<boolean>;
+  /** Is the list of `blame.ignoreRevsFile` in the work tree? Of another, git would tell lines. */
+  isInWorkTree(path: string): Promise<boolean>;
+}
+
+/** The first thing in a configuration that is not known to be harmless. */
+export async function suspiciousKey(
   config: string,
-  isOwnFolder: (worktree: string) => boolean = () => false,
-): string | undefined {
+  paths?: ConfiguredPaths,
+): Promise<string | undefined> {
   let section = '';
   let name: string | undefined;
   for (const raw of config.split(/\r?\n/)) {
@@ -49,10 +63,28 @@ export function suspiciousKey(
     const [, key, value = ''] = /^([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$/.exec(line) ?? [];
     // A line that goes on could hide what stands on the next one.
     if (key === undefined || line.endsWith('\\')) return line;
-    const isOwn = section === 'core' && key.toLowerCase() === 'worktree' && isOwnFolder(value);
-    if (!isOwn && !isHarmless(section, name, key.toLowerCase(), value)) return `${section}.${key}`;
+    const isKnown =
+      isHarmless(section, name, key.toLowerCase(), value) ||
+      (name === undefined &&
+        paths !== undefined &&
+        (await isHarmlessPath(`${section}.${key.toLowerCase()}`, value, paths)));
+    if (!isKnown) return `${section}.${key}`;
   }
   return undefined;
+}
+
+/** What git would not take as it stands: quotes, comments, a home, a place of git's own. */
+const isPlain = (value: string): boolean => /^[\w./@+-]+$/.test(value);
+
+async function isHarmlessPath(
+  key: string,
+  value: string,
+  paths: ConfiguredPaths,
+): Promise<boolean> {
+  if (key === 'core.worktree') return paths.isOwnFolder(value);
+  if (!isPlain(value)) return false;
+  if (key === 'core.hookspath') return paths.hasNoLookingHook(value);
+  return key === 'blame.ignorerevsfile' && paths.isInWorkTree(value);
 }
 
 function isHarmless(

@@ -7,7 +7,7 @@
  * looks is harmless only in a repository that is known to start nothing and to stand by itself.
  */
 import { lstat, readdir, readFile, realpath } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { suspiciousKey } from './config.ts';
 import { submodulesOf } from './index-file.ts';
 
@@ -93,7 +93,13 @@ async function programDoubt(folder: string, { workTree }: Repository): Promise<s
     if (!(await isThere(file))) return undefined;
     const text = await readFile(file, 'utf8').catch(() => undefined);
     if (text === undefined || text.length > CONFIG_CHARS_MAX) return `${file} cannot be judged`;
-    const key = suspiciousKey(text, (path) => resolve(folder, path) === workTree);
+    const key = await suspiciousKey(text, {
+      isOwnFolder: (path) => resolve(folder, path) === workTree,
+      // Where git stands when it runs a hook.
+      hasNoLookingHook: async (path) =>
+        !(await isThere(join(resolve(workTree, path), LOOKING_HOOK))),
+      isInWorkTree: (path) => isFileBelow(workTree, path),
+    });
     return key === undefined ? key : `${file} says more than is known to be harmless (${key})`;
   });
 }
@@ -158,6 +164,15 @@ async function kindOf(path: string): Promise<'folder' | 'file' | 'other' | undef
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : 'other';
   }
+}
+
+/** A file, or none, not reached by a link. */
+async function isFileBelow(folder: string, path: string): Promise<boolean> {
+  const full = resolve(folder, path);
+  if (!full.startsWith(join(folder, sep))) return false;
+  const kind = await kindOf(full);
+  const above = await realpath(dirname(full)).catch(() => undefined);
+  return kind === undefined || (kind === 'file' && above === dirname(full));
 }
 
 const isThere = async (path: string): Promise<boolean> => (await kindOf(path)) !== undefined;
