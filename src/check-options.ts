@@ -2,7 +2,6 @@
  * The options of a host, looked at once at the door, before anything is read or begun. TypeScript
  * has done so for hosts that have it; what comes from a form, a file or `Number(…)` it has not seen.
  */
-import { hookEvents } from '../services/hooks/types.ts';
 import { isRecord } from '../services/is-record.ts';
 import {
   aFunction,
@@ -28,6 +27,7 @@ import {
   wholePositive,
   yesOrNo,
 } from './checks.ts';
+import { hooksOf, neverCalled, strangeEvents } from './hook-events.ts';
 import { nearMiss } from './near-miss.ts';
 import type { Options } from './option-types.ts';
 import { permissionModes } from './permission-modes.ts';
@@ -109,10 +109,7 @@ const optionChecks: { readonly [Name in keyof Options]-?: Check } = {
   env: recordOf('texts', optional(text)),
   fallbackModel: someText,
   forkSession: yesOrNo,
-  hooks: guardedFieldsOf(
-    {},
-    Object.fromEntries(hookEvents.map((event) => [event, listOf('matchers', matcher)])),
-  ),
+  hooks: hooksOf(matcher),
   includeHookEvents: yesOrNo,
   includePartialMessages: yesOrNo,
   maxBudgetUsd: orUnbounded(positive),
@@ -226,8 +223,9 @@ export function checkOptions(options: unknown): readonly string[] {
     ),
     ...strange.filter((name) => !ignoredOptions.includes(name)).map(unknownOption),
   ]);
-  if (strange.length === 0) return [];
-  return [`options that change nothing here: ${strange.join(', ')} (docs/options.md)`];
+  const silent = strangeEvents(options.hooks).map(neverCalled);
+  if (strange.length === 0) return silent;
+  return [`options that change nothing here: ${strange.join(', ')} (docs/options.md)`, ...silent];
 }
 
 function unknownOption(name: string): string {

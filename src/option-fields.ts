@@ -3,6 +3,7 @@ import { defaultLimits } from '../machines/limits.ts';
 import type { HandleElicitation } from '../services/mcp/elicitation.ts';
 import type { ThinkingConfig } from '../services/model/types.ts';
 import type { Gates, QueryEngineConfig } from './config.ts';
+import { ourHooks } from './hook-events.ts';
 import { refuseWhatIsLeftOut } from './left-out.ts';
 import { headersMsFrom, modelAccess, modelNamed, numberFrom } from './model-access.ts';
 import type { Options } from './option-types.ts';
@@ -68,7 +69,7 @@ function spokenFields(options: Options, settings: Settings) {
     canUseTool: options.canUseTool,
     customSystemPrompt: custom,
     handleElicitation: elicitationBy(options.onElicitation),
-    hookCallbacks: options.hooks,
+    hookCallbacks: options.hooks && ourHooks(options.hooks),
     includeHookEvents: options.includeHookEvents,
     includePartialMessages: options.includePartialMessages,
     jsonSchema: options.outputFormat?.schema,

@@ -9,7 +9,6 @@ import {
   type Check,
   either,
   fieldsOf,
-  guardedFieldsOf,
   isText,
   listOf,
   positive,
@@ -17,6 +16,7 @@ import {
   text,
 } from '../checks.ts';
 import type { AgentDefinition } from '../config.ts';
+import { hooksOf, neverCalled, strangeEvents } from '../hook-events.ts';
 import { joinedPrompt } from '../option-fields.ts';
 import type { Options } from '../options.ts';
 import type { ControlBody, Fields } from './control.ts';
@@ -68,10 +68,7 @@ const matcher = fieldsOf(
 const initializeRequest = fieldsOf(
   {},
   {
-    hooks: guardedFieldsOf(
-      {},
-      Object.fromEntries(hookEvents.map((event) => [event, listOf('matchers', matcher)])),
-    ),
+    hooks: hooksOf(matcher),
     systemPrompt: either(isText, text, texts),
     appendSystemPrompt: text,
     agents: recordOf('agents', agent),
@@ -128,8 +125,8 @@ export const configures = (body: ControlBody): boolean =>
 export function readInitialize(request: ControlBody, callHook: CallHook): InitializeRequest {
   const body = statedIn(request);
   checkValue(initializeRequest, body, 'initialize');
-  const warnings: string[] = [];
-  const hooks = hooksOf(body.hooks, callHook, warnings);
+  const silent = strangeEvents(body.hooks);
+  const hooks = calledHooks(body.hooks, callHook);
   const { jsonSchema: schema, settings, disallowedTools: disallowed } = body;
   const systemPrompt = textOf(body.systemPrompt) ?? body.systemPrompt;
   const append = textOf(body.appendSystemPrompt);
@@ -152,33 +149,28 @@ export function readInitialize(request: ControlBody, callHook: CallHook): Initia
     confirmations: {
       // `onFailure` of a matcher is honoured: a host that blocks on failure may rely on it.
       hook_on_failure_supported: true,
-      ...(hooks && { hooks_applied: true }),
+      // Of all of them, or it is no confirmation.
+      ...(hooks && { hooks_applied: silent.length === 0 }),
       ...(isRecord(settings) && { settings_applied: true }),
       ...(Array.isArray(disallowed) && { disallowed_tools_applied: true }),
       ...(mcpServers && { mcp_servers_applied: true }),
       ...(body.managedSettings !== undefined && { managed_settings_applied: false }),
       ...(Array.isArray(body.plugins) && { plugins_applied: false }),
     },
-    warnings,
+    warnings: silent.map(neverCalled),
   };
 }
 
-function hooksOf(
+function calledHooks(
   value: unknown,
   callHook: CallHook,
-  warnings: string[],
 ): NonNullable<Options['hooks']> | undefined {
   if (!isRecord(value)) return undefined;
   const hooks: Partial<Record<HookEvent, readonly HookCallbackMatcher[]>> = {};
-  for (const [name, matchers] of Object.entries(value)) {
-    const event = hookEvents.find((known) => known === name);
-    if (!event) {
-      warnings.push(`hooks of ${name} are never called: this event does not exist here`);
-      continue;
-    }
-    if (Array.isArray(matchers)) {
-      hooks[event] = matchers.filter(isRecord).map((matcher) => matcherOf(matcher, callHook));
-    }
+  for (const event of hookEvents) {
+    const matchers = value[event];
+    if (!Array.isArray(matchers)) continue;
+    hooks[event] = matchers.filter(isRecord).map((matcher) => matcherOf(matcher, callHook));
   }
   return hooks;
 }

@@ -108,6 +108,17 @@ describe('a guard that would guard nothing', () => {
       'unknown "onFailrue", did you mean "onFailure"?',
     ],
     [{ hooks: { PreToolUze: [{ hooks: [fn] }] } }, 'did you mean "PreToolUse"?'],
+    ...[
+      ...['PermissionRequest', 'PermissionDenied', 'PreSkillShellCommand'],
+      ...['UserPromptExpansion', 'ConfigChange'],
+    ].map((event): [Readonly<Record<string, unknown>>, string] => [
+      { hooks: { [event]: [{ hooks: [fn] }] } },
+      `hooks.${event}: this event does not exist here, and its hooks would guard nothing`,
+    ]),
+    [
+      { hooks: { SubagentStart: [{ hooks: [fn], onFailure: 'block' }] } },
+      'hooks.SubagentStart: this event does not exist here',
+    ],
     [{ permissionMode: 'Plan' }, 'not "Plan": did you mean "plan"?'],
     [{ permissionMode: 'x' }, 'permissionMode: expected one of "default", "acceptEdits", "plan"'],
     [{ canUseTool: 5 }, 'canUseTool: expected a function, not 5'],
@@ -255,6 +266,21 @@ describe('what hosts of the official SDK give', () => {
     const { thrown, messages } = await ask(given);
     expect(thrown).toBeUndefined();
     expect(JSON.stringify(messages)).not.toContain('change nothing here');
+  });
+
+  it('hooks of events that only listen are told of, and the others are called', async () => {
+    const called: string[] = [];
+    const listen = (event: string) => [{ hooks: [async () => void called.push(event)] }];
+    const hooks = { SubagentStart: listen('SubagentStart'), Stop: listen('Stop'), Setup: [] };
+    const { thrown, messages } = await ask({ hooks });
+    expect(thrown).toBeUndefined();
+    expect(called).toEqual(['Stop']);
+    const told = messages.flatMap((m) =>
+      m.type === 'system' && m.subtype === 'informational' ? [m.content] : [],
+    );
+    expect(told).toEqual([expect.stringMatching(/hooks of SubagentStart are never called/)]);
+    const nothing = await ask({ hooks: { PermissionRequest: [], ConfigChange: undefined } });
+    expect(nothing.thrown).toBeUndefined();
   });
 
   it('what asks for something is refused, and the mode that is not here says so', async () => {

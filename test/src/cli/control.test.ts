@@ -199,7 +199,7 @@ describe('initialize', () => {
     expect(options.systemPrompt).toBe('one\n\ntwo');
     expect(confirmations).toEqual({
       hook_on_failure_supported: true,
-      hooks_applied: true,
+      hooks_applied: false, // not all of them
       settings_applied: true,
     });
     expect(warnings).toEqual([expect.stringContaining('Elsewhere')]);
@@ -251,6 +251,14 @@ describe('initialize', () => {
     [{ hooks: { PreToolUse: [{ hookCallbackIds: 'x' }] } }, '[0].hookCallbackIds: expected a list'],
     [{ hooks: { PreToolUse: [{}] } }, '[0].hookCallbackIds: expected a list of texts'],
     [{ hooks: { PreToolUze: [] } }, 'did you mean "PreToolUse"?'],
+    [
+      { hooks: { PermissionRequest: [{ hookCallbackIds: ['x'] }] } },
+      'initialize.hooks.PermissionRequest: this event does not exist here',
+    ],
+    [
+      { hooks: { SubagentStart: [{ hookCallbackIds: ['x'], onFailure: 'block' }] } },
+      'initialize.hooks.SubagentStart: this event does not exist here',
+    ],
     [{ hooks: 5 }, 'initialize.hooks: expected an object, not 5'],
     [{ agents: 5 }, 'initialize.agents: expected an object of agents by name, not 5'],
     [{ agents: { a: { description: 'd' } } }, 'initialize.agents.a.prompt: expected a text'],
