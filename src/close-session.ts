@@ -8,6 +8,8 @@ import { SessionToolState } from './session.ts';
 const LAST_WORD_MS = 1_000;
 /** A hook that wants to say goodbye does not keep the process alive for longer. */
 const END_HOOKS_MS = 5_000;
+/** A server that runs within the host may never close. Others have ends of their own before. */
+const SERVERS_MS = 10_000;
 
 export async function closeSession(engine: EngineState): Promise<void> {
   engine.isClosed = true;
@@ -25,7 +27,7 @@ export async function closeSession(engine: EngineState): Promise<void> {
   await Promise.allSettled(stopping);
   await runHooks.dispose();
   if (readFileState instanceof SessionToolState) await readFileState.dispose();
-  await servers.close();
+  await orLate(servers.close(), SERVERS_MS);
   await transcript.close();
   if (wasUsed) await sweepOldFiles(join(config.home, 'projects'), new Date());
   watch.tell({ type: 'engine.closed' });
@@ -34,13 +36,18 @@ export async function closeSession(engine: EngineState): Promise<void> {
 /** The turn that runs is given its time to end: its result belongs into the file. */
 async function lastWord(engine: EngineState): Promise<void> {
   if (!engine.turn) return;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, LAST_WORD_MS);
-  });
   const ended = new Promise<void>((resolve) => {
     engine.onTurnEnd = resolve;
   });
-  await Promise.race([ended, late]);
+  await orLate(ended, LAST_WORD_MS);
+}
+
+/** Waits for it, but no longer than that. */
+async function orLate(work: Promise<void>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([work, late]);
   clearTimeout(timer);
 }

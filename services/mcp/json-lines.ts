@@ -3,10 +3,12 @@
 /** Larger than any result that is of use; a server that never ends its line must not fill memory. */
 export const LINE_BYTES_MAX = 64 << 20;
 /**
- * Between two messages. A server that logs on stdout breaks the protocol, and may live; one that
+ * Between two messages, within `NOISE_WINDOW_MS`. A server that logs on stdout breaks the protocol, and may live; one that
  * does nothing else (`yes`, a file of a gigabyte) would have our whole processor.
  */
 const NOISE_BYTES_MAX = 32 << 20;
+/** Ten lines a second are no flood, however long nobody calls the server. */
+const NOISE_WINDOW_MS = 60_000;
 /** What a line costs us beside its bytes: many short ones are more work than few long ones. */
 const LINE_COST_BYTES = 256;
 /** Of a line that is no message, for whoever looks for the fault. */
@@ -28,6 +30,8 @@ export interface JsonLinesOptions {
   readonly onFlood: (why: string) => void;
   readonly lineBytesMax?: number;
   readonly noiseBytesMax?: number;
+  /** ms on any clock that goes on. */
+  readonly now?: () => number;
 }
 
 /** @returns takes bytes as they come. *Contract:* never throws on what they hold. */
@@ -56,6 +60,7 @@ class LineReader {
   #size = 0;
   #noiseBytes = 0;
   #noiseLines = 0;
+  #noiseSinceMs = 0;
   #isFlooded = false;
 
   constructor(options: JsonLinesOptions) {
@@ -142,12 +147,21 @@ class LineReader {
   }
 
   #hasMessage(message: Readonly<Record<string, unknown>>): void {
-    this.#noiseBytes = 0;
-    this.#noiseLines = 0;
+    this.#forgetNoise();
     this.#options.onMessage(message);
   }
 
+  #forgetNoise(): void {
+    this.#noiseBytes = 0;
+    this.#noiseLines = 0;
+  }
+
   #hasNoise(bytes: number): void {
+    const nowMs = this.#options.now?.() ?? performance.now();
+    if (nowMs - this.#noiseSinceMs > NOISE_WINDOW_MS) {
+      this.#forgetNoise();
+      this.#noiseSinceMs = nowMs;
+    }
     this.#noiseBytes += bytes;
     const cost = this.#noiseBytes + this.#noiseLines * LINE_COST_BYTES;
     if (cost <= this.#noiseBytesMax || this.#isFlooded) return;

@@ -130,3 +130,22 @@ it('a mark of the byte order and spaces before a message are no noise', () => {
   const { messages, noise } = read([Buffer.from(`\ufeff \t${good}`), Buffer.from(`  ${good}`)]);
   expect({ messages: messages.length, noise }).toEqual({ messages: 2, noise: [] });
 });
+
+it('a log that drips for days is no flood', () => {
+  let nowMs = 0;
+  const floods: string[] = [];
+  const hear = createJsonLines({
+    onMessage: () => {},
+    onNoise: () => {},
+    onFlood: (why) => floods.push(why),
+    noiseBytesMax: 50_000,
+    now: () => nowMs,
+  });
+  for (let n = 0; n < 2_000; n += 1) {
+    hear(Buffer.from('[info] alive\n'));
+    nowMs += 1_000;
+  }
+  expect(floods).toEqual([]);
+  for (let n = 0; n < 2_000; n += 1) hear(Buffer.from('[info] alive\n'));
+  expect(floods).toHaveLength(1);
+});
