@@ -40,7 +40,7 @@ export interface SdkTool {
 /**
  * @param shape the parameters by name, each a zod schema (4.2 or newer).
  * @param handler *Contract:* obeys the signal; a throw is an error that the model reads.
- * @throws UsageError with the tool's name when the shape has no JSON Schema.
+ * @throws UsageError with the tool's name when the shape is none, or has no JSON Schema.
  */
 export function tool<Given extends Shape>(
   name: string,
@@ -74,17 +74,37 @@ export function createSdkMcpServer(options: {
 }
 
 function objectSchema(name: string, shape: Shape): InputSchema {
+  checkShape(name, shape);
   const fields = Object.entries(shape).map(([key, schema]) => {
     const json = jsonSchemaOf(`${name}.${key}`, schema);
-    // Its references mean its own document, and it is a part of another one now.
-    if (!JSON.stringify(json).includes('"$ref"')) return [key, json] as const;
-    throw new UsageError(`tool ${JSON.stringify(name)}: ${key} refers to itself: use defineTool()`);
+    return [key, movedTo(`#/properties/${pointerStep(key)}`, json)] as const;
   });
   const required = fields.flatMap(([key, json]) =>
     'default' in json || takesAbsence(shape[key]) ? [] : [key],
   );
   return { type: 'object', properties: Object.fromEntries(fields), required };
 }
+
+/** @throws UsageError */
+function checkShape(name: string, shape: unknown): void {
+  if (isRecord(shape) && !('~standard' in shape)) return;
+  const remedy = 'give each parameter a zod schema by name, { city: z.string() }, or {} for none';
+  throw new UsageError(`tool ${JSON.stringify(name)}: expected a shape: ${remedy}`);
+}
+
+/** The references of a document mean its own root: it is a part of another one now. */
+function movedTo<Json>(place: string, json: Json): Json {
+  const moved = (value: unknown, key: string): unknown => {
+    if (key === '$ref' && typeof value === 'string') return value.replace(/^#/, place);
+    if (Array.isArray(value)) return value.map((one) => moved(one, ''));
+    if (!isRecord(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, moved(one, name)]));
+  };
+  return moved(json, '') as Json;
+}
+
+const pointerStep = (key: string): string =>
+  encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'));
 
 /**
  * Asked of the schema itself, whose code may be the host's: what throws for nothing, or cannot say
@@ -106,8 +126,10 @@ async function read(shape: Shape, input: Readonly<Record<string, unknown>>) {
   const value: Record<string, unknown> = {};
   for (const [key, schema] of Object.entries(shape)) {
     const read = await schema['~standard'].validate(input[key]);
-    if (!read.issues) value[key] = read.value;
-    else issues.push(...read.issues.map((one) => ({ ...one, path: [key, ...(one.path ?? [])] })));
+    if (!read.issues) {
+      // Absent stays absent: a handler may ask with `in`, or spread it over its defaults.
+      if (read.value !== undefined || Object.hasOwn(input, key)) value[key] = read.value;
+    } else issues.push(...read.issues.map((one) => ({ ...one, path: [key, ...(one.path ?? [])] })));
   }
   return { value, issues };
 }

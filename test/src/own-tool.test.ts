@@ -1,4 +1,5 @@
 /** Tools of the host: few words, careful defaults, and looked at when they are given. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type OwnTool } from '../../src/own-tool.ts';
@@ -242,6 +243,49 @@ describe('tool and createSdkMcpServer, as the official SDK has them', () => {
       /^tool "t\.day": input has no/,
     );
     expect(() => tool('t', 'd', { x: 5 as never }, handler)).toThrow(UsageError);
+    for (const none of [undefined, null, 5, z.object({ a: z.string() })]) {
+      expect(() => tool('t', 'd', none as never, handler)).toThrow(
+        /^tool "t": expected a shape: give each/,
+      );
+    }
+  });
+
+  it('named and recursive schemas keep their references, wherever they stand', () => {
+    const point = z.object({ x: z.number() }).meta({ id: 'Point' });
+    const tree = z.object({
+      get kids() {
+        return z.array(tree).optional();
+      },
+    });
+    const shape = { from: point, 'to/~': z.array(point), tree, trees: z.array(tree) };
+    const { inputSchema } = tool('t', 'd', shape, async () => ({ content: [] }));
+    const isRight = new Ajv2020({ strict: false }).compile(inputSchema);
+    const good = {
+      from: { x: 1 },
+      'to/~': [{ x: 2 }],
+      tree: { kids: [{}] },
+      trees: [{ kids: [] }],
+    };
+    expect(isRight(good), JSON.stringify(isRight.errors)).toBe(true);
+    for (const wrong of [
+      { from: { x: 'a' } },
+      { 'to/~': [{}] },
+      { tree: { kids: [{ kids: [5] }] } },
+      { trees: [{ kids: [5] }] },
+    ]) {
+      expect(isRight({ ...good, ...wrong })).toBe(false);
+    }
+  });
+
+  it('what the model leaves out is not there for the handler', async () => {
+    const seen: unknown[] = [];
+    const shape = { n: z.number().optional(), s: z.string().default('q') };
+    const ask = tool('t', 'd', shape, async (input) => {
+      seen.push(Object.entries(input));
+      return { content: [] };
+    });
+    await ask.call({}, new AbortController().signal);
+    expect(seen).toEqual([[['s', 'q']]]);
   });
 
   it('a schema whose code throws for nothing, or takes its time, names a needed parameter', async () => {
