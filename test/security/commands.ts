@@ -48,6 +48,7 @@ const harmless = [
     "echo 'a;b|c&&d'",
   ],
   ...['rg a', 'du -s .', 'tail -1 a.txt', 'basename a/b', 'od a.txt', 'jq . a.txt', 'md5sum a.txt'],
+  ...["sed -n '1,2p' a.txt", "awk '{print $1}' a.txt", 'xxd -l 4 a.txt', 'ps aux', 'tree -L2'],
 ];
 /** Change something that no rule allows. */
 const harmful = [
@@ -102,6 +103,8 @@ const harmful = [
     'xxd a.txt p.txt',
     'file -C -m a.txt',
   ],
+  ...["sed -n '1w p' a.txt", "sed -n '1e touch p' a.txt", 'xxd a.txt -b', 'xxd -l 4 a.txt p'],
+  ...[`awk '{print > "p"}' a.txt`, `awk '{print | "tee p"}' a.txt`, "sed -n '1p' -i a.txt"],
   ...[
     'touch allowed/../p',
     'touch allowed/a p',

@@ -244,7 +244,7 @@ describe('what people look with', () => {
     ...["jq -r '.compilerOptions.include' a", 'jq .imports a', `jq '.[] | startswith("import")' a`],
     ...['ps -eo pid,ppid,cmd', 'ps aux --sort=-%mem', 'ps axo pid,cmd', 'ps -u root', 'ps -ax'],
     ...['ps -ef --forest', 'ps -eo pid,cmd --sort=-pid', 'ps -Af', 'ps -u 0 -o pid,cmd'],
-    ...['tree -aL 2', 'tree -dL 2', 'tree -L2', "tree -aI 'a|b'", 'id', 'id -un', 'xxd -l 64 a'],
+    ...['tree -aL 2', 'tree -dL 2', 'tree -L2', "tree -aI 'a|b'", 'xxd -l 64 a'],
     ...['xxd "a b"', 'xxd -s 4 -l64 -p a', 'sed -n 1,10p a', "sed -n '5p' a b", "sed -n '2,$p' a"],
     ...["sed -n '1,2p;7p' 'a b'", "awk '{print $1}' a", "awk -F: '{ print $1, $NF }' a"],
     ...["ls | awk '{print $2}'", "awk -F '|' '{print}' a"],

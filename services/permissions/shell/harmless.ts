@@ -179,7 +179,6 @@ export const programs: Readonly<Record<string, Harmless>> = {
     long: 'canonicalize canonicalize-existing canonicalize-missing no-newline quiet silent zero',
   },
   whoami: lookers,
-  id: { ...lookers, short: 'agGnruz', long: 'user group groups name real zero' },
   uname: {
     ...lookers,
     short: 'asnrvmpio',
