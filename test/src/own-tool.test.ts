@@ -81,6 +81,14 @@ describe('defineTool', () => {
     }
   });
 
+  it('a schema whose code throws is an error that the model reads', async () => {
+    const trimmed = z.preprocess((given) => (given as string).trim(), z.string());
+    const input = z.object({ city: trimmed }) as never;
+    const told = await tell(asked({ city: 5 }, { customTools: [weather({ input })] }));
+    expect(told.requests.map(heard)[1]?.at(-1)).toMatch(/^user: error .*trim is not a function/s);
+    expect(told.lines.at(-1)).toContain('completed');
+  });
+
   it('what the schema makes of the input is for run alone: the host sees JSON', async () => {
     const seen: unknown[] = [];
     const when = defineTool({
