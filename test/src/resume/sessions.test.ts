@@ -140,9 +140,10 @@ describe('going on with a session', () => {
 
   it('an engine that could not be made gives the session up again', async () => {
     const { sessionId } = await place.run({ script: { replies: [say('a')] } });
-    const wrong = { resume: sessionId, hooks: { Nope: [{ hooks: [] }] } as never };
+    const hooks = { PermissionRequest: [{ hooks: [async () => ({})] }] } as never;
+    const wrong = { resume: sessionId, hooks };
     const made = place.run({ script: { replies: [] }, options: wrong });
-    await expect(made).rejects.toThrow(/hooks.Nope is no event/);
+    await expect(made).rejects.toThrow(/PermissionRequest/);
     const again = await place.run({
       script: { replies: [say('b')] },
       options: { resume: sessionId },

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import { expect, it } from 'vitest';
-import { guardAtExit } from '../../../../services/tools/process/exit-guard.ts';
+import { expect, it, vi } from 'vitest';
 import { findMarked } from '../../../../services/tools/process/marks.ts';
 import { spawnGroup } from '../../../../services/tools/process/spawn-group.ts';
 
-it('a host that leaves kills what its sessions have started, by one listener for all', () => {
+it('a host that leaves kills what its sessions have started, by one listener for all', async () => {
+  // other files of this process may have left the listener of theirs
+  vi.resetModules();
+  const { guardAtExit } = await import('../../../../services/tools/process/exit-guard.ts');
   const before = process.listeners('exit');
   const marks = Array.from({ length: 20 }, () => randomUUID());
   const guards = marks.map(guardAtExit);
